@@ -17,8 +17,8 @@ import (
 //	− log y − log(1 − y) − ½ log 2π.
 type beta struct{}
 
-// leastLogCount is the value of log a below which c(a) is c(exp leastLogCount) + ½ (leastLogCount −
-// log a), to all digits of float64. This form does not underflow.
+// leastLogCount is the value of log a below which c(a) = c(exp leastLogCount) + ½ (leastLogCount −
+// log a) to all digits of float64, so that a, which may underflow, is not needed.
 const leastLogCount = -40
 
 func logCountRest(logCount *Node) *Node {
@@ -55,7 +55,7 @@ func (beta) LogKernel(y, eta, logPrecision *Node) *Node {
 	return Add(sum, Sub(stirlingRest(precision), Add(logCountRest(Add(logMean, logPrecision)), logCountRest(Add(logRest, logPrecision)))))
 }
 
-// Newton returns the expected curvature.
+// Newton returns the slope, and as curvature the Fisher information.
 func (beta) Newton(y, eta, logPrecision *Node) (slope, curvature *Node) {
 	mean, rest := Logistic(eta), Logistic(Neg(eta))
 	precision := Exp(logPrecision)
@@ -76,7 +76,7 @@ func (beta) LogKernelAt(y, eta, precision float64) float64 {
 
 func (beta) LogConstant(y float64) float64 { return -math.Log(y) - math.Log1p(-y) - halfLog2Pi }
 
-// moments returns the slope and the expected curvature.
+// moments returns the slope and the expected curvature (Fisher information) of log p in η.
 func (beta) moments(y, eta, precision float64) (slope, expected float64) {
 	mean, rest := LogitLink.Mean(eta), LogitLink.Mean(-eta)
 	a, b := mean*precision, rest*precision
@@ -87,12 +87,13 @@ func (beta) moments(y, eta, precision float64) (slope, expected float64) {
 
 func (l beta) NewtonAt(y, eta, precision float64) (slope, curvature float64) {
 	slope, expected := l.moments(y, eta, precision)
-	lack := slope * (LogitLink.Mean(-eta) - LogitLink.Mean(eta)) // of the observed curvature against the expected one
+	lack := slope * (LogitLink.Mean(-eta) - LogitLink.Mean(eta)) // expected minus observed curvature
 	return slope, math.Max(expected-lack, leastCurvature*expected)
 }
 
-// BoundAt returns twice the larger of the expected curvatures at η and at the η whose mean is y. It
-// is no bound where float64 can hardly tell y from 0 or 1: such steps may have to be halved.
+// BoundAt returns twice the larger of the expected curvatures at η and at the η whose mean is y. If
+// float64 can hardly tell y from 0 or 1, the quadratic with this curvature may exceed log p, and
+// steps may have to be halved.
 func (l beta) BoundAt(y, eta, precision float64) (slope, curvature float64) {
 	slope, here := l.moments(y, eta, precision)
 	_, there := l.moments(y, math.Log(y)-math.Log1p(-y), precision)
@@ -110,7 +111,7 @@ func (beta) Draw(eta, precision float64, random *rand.Rand) float64 {
 	a := distuv.Gamma{Alpha: math.Max(LogitLink.Mean(eta)*precision, 1e-12), Beta: 1, Src: random}.Rand()
 	b := distuv.Gamma{Alpha: math.Max(LogitLink.Mean(-eta)*precision, 1e-12), Beta: 1, Src: random}.Rand()
 	share := a / (a + b)
-	if math.IsNaN(share) { // both underflow: 0 or 1 by their means
+	if math.IsNaN(share) { // a and b are both 0: the share is 1 with probability μ, and else 0
 		share = 0
 		if random.Float64() < LogitLink.Mean(eta) {
 			share = 1

@@ -27,7 +27,8 @@ type OrderedCategories interface {
 	Categories
 	// Sticks returns the parameters z [K−1] that belong to cut points.
 	Sticks(points []float64) []float64
-	// Cut returns the distribution given cut points. It knows no z, and so has no Expand.
+	// Cut returns the distribution given cut points. Since z is not known, Expand must not be
+	// called.
 	Cut(points []float64) *Cuts
 }
 
@@ -37,7 +38,7 @@ var _ OrderedCategories = (*ordered)(nil)
 // predictors of n rows are eta [M·n]: the first one of all rows, then the second one of all rows,
 // and so on.
 type CategoriesAt interface {
-	// LogProbs returns Σ_i log p(y_i | η_i).
+	// LogProbs returns Σ_i log p(y_i | η_i) over rows i.
 	LogProbs(y, eta []float64) float64
 	// Probabilities writes p(k | η) of one row, eta [M], to dst [K].
 	Probabilities(eta, dst []float64)
@@ -54,9 +55,9 @@ type Expansion struct {
 	// derivatives by a linear predictor and a parameter.
 	Slope, Curvature, Cross [][]float64
 	// Gradient [P] holds the derivatives by the parameters, and Information [P·P] the second
-	// derivatives. Concave [P·P] is Information without the second derivatives of the quantities
-	// that z stands for, such as cut points. With Concave the curvature is positive semidefinite
-	// where log p is concave in these quantities.
+	// derivatives. Concave [P·P] is Information without the terms with second derivatives by z of
+	// the quantities that z stands for, such as cut points. The curvature with Concave in place of
+	// Information is positive semidefinite where log p is concave in these quantities.
 	Gradient, Information, Concave []float64
 }
 
@@ -98,13 +99,12 @@ func log1mExp(x float64) float64 {
 	return math.Log1p(-math.Exp(x))
 }
 
-// log1mExpNode does the same as log1mExp in graphs. It takes leastGap in place of a larger x.
+// log1mExpNode does the same as log1mExp in graphs. It replaces an x above leastGap by leastGap.
 func log1mExpNode(x *Node) *Node {
 	x = MinScalar(x, leastGap)
 	nearZero := GreaterThan(x, ConstAs(x, -math.Ln2))
 	return Where(nearZero, Log(Neg(expm1(MaxScalar(x, -math.Ln2)))), Log1P(Neg(Exp(MinScalar(x, -math.Ln2)))))
 }
 
-// leastGap takes the place of zero as the difference of two log probabilities that float32 finds
-// equal.
+// leastGap replaces 0 as the difference of two log probabilities that are equal in float32.
 const leastGap = -1e-35

@@ -2,8 +2,8 @@ package likelihood
 
 import "math"
 
-// Columns is a Row that sums log densities for many vectors of linear predictors at once, the
-// columns of a matrix. A response y and its linear predictor η enter as z = (a η + b)/σ.
+// Columns is a Row that sums log densities for many vectors of linear predictors at once, which are
+// the columns of a matrix. The density of y depends on η and σ through z = (a η + b)/σ.
 type Columns interface {
 	Row
 	// Line returns a and b of a response.
@@ -49,7 +49,7 @@ func (l student) SumColumns(_, z, sums []float64) {
 	addColumns(sums, z, -(l.degrees+1)/2)
 }
 
-// Line makes z −η where y is 1, and η where it is 0.
+// Line makes z equal to −η where y is 1, and to η where y is 0.
 func (logistic) Line(y float64) (a, b float64) { return 1 - 2*y, 0 }
 
 // SumColumns subtracts log(1 + exp z).
@@ -62,7 +62,8 @@ func (logistic) SumColumns(_, z, sums []float64) {
 // Line makes z equal to η.
 func (poisson) Line(float64) (a, b float64) { return 1, 0 }
 
-// SumColumns adds y (z − log y + 1) − exp z, or separate kernels where that would lose digits.
+// SumColumns adds y (z − log y + 1) − exp z, or kernels computed row by row where this formula
+// would lose digits.
 func (l poisson) SumColumns(y, z, sums []float64) {
 	small := vectors.MaxOf(z) <= mostLogRatio
 	for i, v := range y {

@@ -47,7 +47,7 @@ func TestColumns(t *testing.T) {
 					for i, v := range y {
 						term := columns.LogKernelAt(v, eta[i*m+j], scale) + logScale
 						want, size = want+term, size+math.Abs(term)
-						if kind == RobustKind { // the inlier's log density has this size
+						if kind == RobustKind { // the log density of an inlier, a term of the sum, has this size
 							size += eta[i*m+j] * eta[i*m+j]
 						}
 						if kind == PoissonKind {

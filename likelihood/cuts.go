@@ -13,18 +13,17 @@ type Cuts struct {
 	// Points [K−1] are the cut points, increasing.
 	Points []float64
 
-	logTail      []float64 // log S_k; nil without z
-	broken, bent []float64 // first and second derivatives of log S by z_j
-	// constant holds, for each category k between two cut points, log(1 − exp(c_{k−1} − c_k)) if
-	// trials is set. Otherwise it holds log(c_k − c_{k−1}) for narrow categories. Either form loses
-	// no digits.
+	logTail      []float64 // log of S_k, the probability of categories above k at η = 0; nil if z is not known
+	broken, bent []float64 // first and second derivatives of log S_k by z_j, the same for all k ≥ j
+	// constant holds, for each category k between two cut points, log(1 − exp(c_{k−1} − c_k)) if F
+	// is logistic (trials is set). Otherwise it holds log(c_k − c_{k−1}) for narrow categories.
 	constant []float64
 }
 
 var _ Row = (*Cuts)(nil)
 
-// narrow reports whether the density of the latent response changes little between two cut points,
-// so that the difference of two tails may lose digits.
+// narrow reports whether the density of the latent response changes little between two cut points.
+// The difference of the distribution function at the two points may then lose digits.
 func narrow(a, b float64) bool { return (b-a)*(1+math.Min(math.Abs(a), math.Abs(b))) < 1 }
 
 // sides returns the category k of y, and the distances w and u of its lower and upper cut point
@@ -40,8 +39,8 @@ func (c *Cuts) sides(y, eta float64) (k int, w, u float64) {
 	return k, w, u
 }
 
-// LogKernelAt returns log p(y | η). In a narrow category it uses the mean density, unless trials is
-// set.
+// LogKernelAt returns log p(y | η). For a narrow category it uses the mean of the latent density
+// between the cut points, unless trials is set.
 func (c *Cuts) LogKernelAt(y, eta, _ float64) float64 {
 	k, w, u := c.sides(y, eta)
 	switch {
@@ -119,7 +118,7 @@ func (c *Cuts) NewtonAt(y, eta, _ float64) (slope, curvature float64) {
 	return slope, math.Max(curvature, leastCutCurvature)
 }
 
-// BoundAt returns the sum of the bounds of the two tails.
+// BoundAt returns the sum of the bounds at the two cut points of y.
 func (c *Cuts) BoundAt(y, eta, scale float64) (slope, curvature float64) {
 	slope, _ = c.NewtonAt(y, eta, scale)
 	_, w, u := c.sides(y, eta)
@@ -131,13 +130,13 @@ func (c *Cuts) BoundAt(y, eta, scale float64) (slope, curvature float64) {
 	return slope, curvature
 }
 
-// Mean returns the mean of the number of the category.
+// Mean returns the mean of the response, the number of a category.
 func (c *Cuts) Mean(eta, _ float64) float64 {
 	mean, _ := c.moments(eta)
 	return mean
 }
 
-// Variance returns the variance of the number of the category.
+// Variance returns the variance of the response, the number of a category.
 func (c *Cuts) Variance(eta, _ float64) float64 {
 	_, variance := c.moments(eta)
 	return variance
@@ -162,11 +161,13 @@ func (c *Cuts) Draw(eta, _ float64, random *rand.Rand) float64 {
 	return float64(pick.Func(len(p), random.Float64(), func(k int) float64 { return p[k] }))
 }
 
-// Expand implements [CategoriesAt], by the derivatives in the cut points, with
+// Expand implements [CategoriesAt]. It differentiates by the cut points, and applies the chain
+// rule:
 //
 //	log p = log(F(u) − F(w)),   u = c_k − η,   w = c_{k−1} − η.
 //
-// For a category of probability p at η = 0, second derivatives by z lose the digits of p².
+// For a category of probability p at η = 0, rounding errors of second derivatives by z grow like
+// 1/p².
 func (c *Cuts) Expand(y, eta []float64, to *Expansion) {
 	cuts := len(c.Points)
 	slope, curvature := make([]float64, cuts), make([]float64, cuts*cuts) // by cut points

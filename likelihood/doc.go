@@ -3,16 +3,16 @@
 // precision, or the odds of a zero.
 //
 // Variable selection, hierarchical regressions and model checks all use this package. A likelihood
-// is one file with a type that satisfies [Likelihood], and one row of the table in kind.go; the
-// tests of the package go through that table.
+// is one file with a type that satisfies [Likelihood], and one row of the table in kind.go. The
+// tests of the package cover every row of the table.
 //
 // A log density is split in two,
 //
 //	log p(y | η, σ) = LogKernel(y, η, σ) + LogConstant(y),
 //
-// to keep full precision. The kernel of counts and of 0/1 responses is the deviance against the
-// saturated model, which has a parameter for every row: it is zero where η fits y perfectly,
-// however large the log density itself. The constants are summed on the host in float64.
+// to keep full precision. The kernel of counts and of 0/1 responses is minus half the deviance
+// against the saturated model, which has a parameter for every row. It is zero where η fits y
+// perfectly, even if the log density is large. The constants are summed on the host in float64.
 //
 // # Files
 //

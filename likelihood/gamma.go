@@ -49,5 +49,5 @@ func (gamma) Variance(eta, shape float64) float64 { return math.Exp(2*eta) / sha
 
 func (gamma) Draw(eta, shape float64, random *rand.Rand) float64 {
 	drawn := distuv.Gamma{Alpha: shape, Beta: 1, Src: random}.Rand() / shape * cappedExpAt(eta)
-	return math.Max(drawn, leastPositive) // a small shape underflows
+	return math.Max(drawn, leastPositive) // with a small shape the draw may underflow to 0
 }

@@ -15,8 +15,8 @@ type Kind int
 const (
 	// GaussianKind: y ~ N(η, σ²).
 	GaussianKind Kind = iota
-	// RobustKind: y ~ (1−ε) N(η, σ²) + ε N(η, (κσ)²), as in equation 20 of the VTI paper, but with
-	// the mean in both normals.
+	// RobustKind: y ~ (1−ε) N(η, σ²) + ε N(η, (κσ)²), as in equation 20 of the VTI paper, except
+	// that both normals have the mean η.
 	RobustKind
 	// StudentKind: (y−η)/σ has a Student t distribution with ν degrees of freedom.
 	StudentKind
@@ -42,11 +42,11 @@ const (
 	// WeibullKind: y is a time with mean exp(η) and a hazard in proportion to time^(k−1). A time
 	// that is only known to be longer than t is written as y = −t.
 	WeibullKind
-	// CumulativeLogitKind: y is one of K ordered categories; category k or one before it has
-	// probability 1/(1+exp(η−c_k)). Its distribution is one of [Categories].
+	// CumulativeLogitKind: y is one of K ordered categories, with P(y ≤ k) = 1/(1+exp(η−c_k)) for
+	// cut points c_k. Its distribution is one of [Categories].
 	CumulativeLogitKind
-	// CumulativeProbitKind: y is one of K ordered categories; category k or one before it has
-	// probability Φ(c_k−η). Its distribution is one of [Categories].
+	// CumulativeProbitKind: y is one of K ordered categories, with P(y ≤ k) = Φ(c_k−η) for cut
+	// points c_k. Its distribution is one of [Categories].
 	CumulativeProbitKind
 	// CategoricalKind: y is one of K categories without an order, whose probabilities are a softmax
 	// with K−1 linear predictors. Its distribution is one of [Categories].
@@ -67,10 +67,11 @@ type row struct {
 	link Link
 	// scale is the name of the positive parameter beside η; "" for none.
 	scale string
-	// expected describes valid responses. valid reports whether a finite number is one.
+	// expected describes valid responses. valid reports whether a finite number is a valid
+	// response.
 	expected string
 	valid    func(y float64) bool
-	make     func(Shape) Likelihood // nil: see NewCategories
+	make     func(Shape) Likelihood // nil for kinds with categories, which NewCategories makes
 }
 
 var kinds = [...]row{
@@ -104,8 +105,8 @@ func isShare(y float64) bool  { return y >= leastPositive && y < 1 }
 
 func isPositive(y float64) bool { return y >= leastPositive && isFinite(y) }
 
-// leastPositive is the least number with all digits. Smaller ones are no valid responses: on amd64
-// math.Log of 5e-324 is off by 35, which would be an error of the evidence.
+// leastPositive is the least number that float64 holds with all its digits. Smaller numbers are no
+// valid responses: on amd64 math.Log(5e-324) is off by 35, which would be an error of the evidence.
 const leastPositive = 0x1p-1022
 
 // Kinds returns all kinds.
@@ -130,7 +131,7 @@ func Parse(name string) (Kind, error) { return names.Parse(name) }
 // String returns the name that [Parse] reads.
 func (k Kind) String() string { return names.String(k) }
 
-// MarshalText writes the name.
+// MarshalText returns the name of the kind.
 func (k Kind) MarshalText() ([]byte, error) { return names.Marshal(k) }
 
 // UnmarshalText reads the text that MarshalText writes.
@@ -143,7 +144,8 @@ func (k Kind) Link() Link { return kinds[k].link }
 // may be shifted and scaled, with a noise scale σ.
 func (k Kind) Continuous() bool { return kinds[k].link == IdentityLink }
 
-// Logarithmic reports whether the logarithm of the response has the distribution of Working.
+// Logarithmic reports whether the distribution of the kind Working describes the logarithm of the
+// response.
 func (k Kind) Logarithmic() bool { return k == LogNormalKind }
 
 // Working returns the kind of the fitted response. For a logarithmic kind this is the kind of the
@@ -159,9 +161,9 @@ func (k Kind) Working() Kind {
 // "precision" or "zero odds", and "" if there is none.
 func (k Kind) Scale() string { return kinds[k].scale }
 
-// ScaleSD returns the standard deviation of the normal prior of the logarithm of the parameter that
-// Scale names. The mean of the prior is 0 or, for a noise scale, the log of the response's sd. The
-// prior is vague. Shapes and precisions range more widely than noise scales.
+// ScaleSD returns the standard deviation of the vague normal prior of the logarithm of the
+// parameter that Scale names. The mean of the prior is 0 or, for a noise scale, the log of the
+// response's sd.
 func (k Kind) ScaleSD() float64 {
 	switch kinds[k].scale {
 	case shapeName, precision:
@@ -187,17 +189,16 @@ func (k Kind) Binary() bool { return k == LogisticKind }
 // Survival reports whether the response is a time. A negative response stands for a lower bound.
 func (k Kind) Survival() bool { return k == ExponentialKind || k == WeibullKind }
 
-// HasUnit reports whether the response is positive and has a unit, such that another unit only
-// shifts η.
+// HasUnit reports whether the response is positive and has a unit, whose change only shifts η.
 func (k Kind) HasUnit() bool { return k == GammaKind || k == ExponentialKind || k == WeibullKind }
 
-// widestLogOffset is the largest accepted difference between two offsets of log rates, a factor of
-// 2e17.
+// widestLogOffset is the largest accepted difference between two offsets on the log scale. It is a
+// factor of 2e17 between the exposures of two rows.
 const widestLogOffset = 40
 
-// CheckOffset returns an error for offsets that look like exposures in place of their logarithms:
-// they are added to the logarithm of the mean and are far apart. offset [n] may be nil. name names
-// it in the error.
+// CheckOffset returns an error if offsets are added to the logarithm of the mean and differ by so
+// much that they must be exposures instead of logarithms of exposures. offset [n] may be nil, and
+// name is its name in the error.
 func (k Kind) CheckOffset(name string, offset []float64) error {
 	if offset == nil || k.Link() != LogLink {
 		return nil
@@ -209,14 +210,14 @@ func (k Kind) CheckOffset(name string, offset []float64) error {
 	return fmt.Errorf("the offset %s is added to the logarithm of the mean, and is from %.4g to %.4g: got a factor of e^%.0f between rows, want at most e^%d; for exposures write log(%s)", name, low, high, high-low, widestLogOffset, name)
 }
 
-// Centre returns the η at the centre of the prior of an intercept. If the response has a unit, this
-// is the mean of log y less the offset, and else 0. offset may be nil.
+// Centre returns the η at the centre of the prior of an intercept. For a response with a unit it is
+// the mean of log y − offset, and otherwise 0. offset may be nil.
 func (k Kind) Centre(y, offset []float64) (centre float64) {
 	if !k.HasUnit() {
 		return 0
 	}
 	for i, v := range y {
-		centre += math.Log(math.Abs(v)) / float64(len(y)) // a negative y is a bound
+		centre += math.Log(math.Abs(v)) / float64(len(y)) // −y is a lower bound of a time
 		if offset != nil {
 			centre -= offset[i] / float64(len(y))
 		}

@@ -58,7 +58,8 @@ func TestExpectedResponses(t *testing.T) {
 	}
 }
 
-// Links are increasing, and the η that Linear returns for a response has a mean near it.
+// Links are increasing, and at the η that Linear returns for a response the mean is near the
+// response.
 func TestLinks(t *testing.T) {
 	for _, link := range []Link{IdentityLink, LogitLink, LogLink, ProbitLink} {
 		for eta := -5.0; eta < 5; eta += 0.5 {

@@ -9,9 +9,10 @@ import (
 
 // Likelihood is the density of one response y given its linear predictor η and its noise scale σ,
 // or another positive parameter in place of σ (see Kind.Scale). A likelihood without such a
-// parameter ignores it, and it is nil in graphs. Graph methods take y [1, n] or [B, n], eta [B, n]
-// and logScale = log σ [B, 1], and work in the float type of eta. Their results are finite, with
-// finite gradients, in float32 for |η|, |y| ≤ 10⁴ and |log σ| ≤ 20.
+// parameter ignores the arguments scale and logScale; in graphs logScale is then nil. Graph methods
+// take y [1, n] or [B, n], eta [B, n] and logScale = log σ [B, 1], and work in the float type of
+// eta. Their results are finite, with finite gradients, in float32 for |η|, |y| ≤ 10⁴ and |log σ| ≤
+// 20.
 type Likelihood interface {
 	// LogKernel returns log p(y | η, σ) − LogConstant(y) of each row [B, n]. logScale is log σ.
 	LogKernel(y, eta, logScale *Node) *Node
@@ -30,10 +31,11 @@ type Row interface {
 	// LogConstant returns the part of the log density that depends neither on η nor on σ.
 	LogConstant(y float64) float64
 	// NewtonAt returns the slope of log p in η and the curvature of −log p. In a heavy tail, where
-	// this is small or negative, it returns a fifth of the curvature of BoundAt instead.
+	// this curvature is small or negative, it returns a fifth of the curvature of BoundAt instead.
 	NewtonAt(y, eta, scale float64) (slope, curvature float64)
 	// BoundAt returns the slope, and the curvature of a quadratic that touches log p at η and stays
-	// below it up to the mode in η. Iterated maximisation with this curvature climbs.
+	// below log p between η and the mode in η. Repeated maximisation of such quadratics never
+	// lowers log p.
 	BoundAt(y, eta, scale float64) (slope, curvature float64)
 	// Mean returns the mean of y, NaN if there is none.
 	Mean(eta, scale float64) float64
@@ -51,16 +53,16 @@ type HeavyTailed interface {
 	CurvatureAt(y, eta, scale float64) (slope, curvature float64)
 }
 
-// leastCurvature is the least curvature of a heavy-tailed log density, as a share of the bound: a
-// row that looks like an outlier has no curvature, or a negative one. Half and twice give the same
-// answers (docs/benchmarks/constants.md).
+// leastCurvature is the least curvature that NewtonAt returns for a heavy-tailed log density, as a
+// share of the curvature of BoundAt. At an outlier the curvature itself is small or negative. Half
+// or twice this share give the same answers (docs/benchmarks/constants.md).
 const leastCurvature = 0.2
 
 var halfLog2Pi = math.Log(2*math.Pi) / 2
 
 // LogDensity returns Σ_i t_i log p(y_i | η_i, σ) [B], including all constants, summed in the float
-// type of eta. times [n] holds t_i, the number of rows that each response of y [n] stands for; it
-// is nil if each is one row. eta is [B, n], and logScale [B, 1] or nil.
+// type of eta. times [n] holds t_i, the number of rows that each response of y [n] stands for;
+// times is nil if each response stands for one row. eta is [B, n], and logScale [B, 1] or nil.
 func LogDensity(l Likelihood, y, times []float64, eta, logScale *Node) *Node {
 	row := func(values []float64) *Node {
 		return ConvertDType(Reshape(Const(eta.Graph(), values), 1, len(y)), eta.DType())

@@ -16,10 +16,11 @@ import (
 	"github.com/transdim/vti/lab/testkit"
 )
 
-// testPoint is a point of the tests.
+// testPoint is a linear predictor with a scale at which densities are tested.
 type testPoint struct{ eta, scale float64 }
 
-// likelihoods calls each with every kind, with its default shape and other shapes, and test points.
+// likelihoods calls the function each for every kind, with the default shape and other shapes, and
+// with test points.
 func likelihoods(t *testing.T, each func(t *testing.T, kind Kind, l Likelihood, places []testPoint)) {
 	shapes := map[Kind][]Shape{
 		StudentKind: {{}, {Degrees: 1.5}, {Degrees: 30}},
@@ -35,7 +36,7 @@ func likelihoods(t *testing.T, each func(t *testing.T, kind Kind, l Likelihood, 
 			case kind.Scale() == "":
 				places = append(places, testPoint{eta, 1})
 			case !kind.Continuous():
-				if kind == BetaKind && eta < 1 { // shares at larger η are too near 1 for float64
+				if kind == BetaKind && eta < 1 { // at larger η shares are too near 1 for float64
 					places = append(places, testPoint{eta, 7}, testPoint{eta, 300})
 				} else if kind != BetaKind {
 					places = append(places, testPoint{eta, 0.4}, testPoint{eta, 7}, testPoint{eta, 300})
@@ -80,10 +81,10 @@ func responses(kind Kind, l Likelihood, p testPoint) (y, weights []float64) {
 		for count := math.Max(0, math.Floor(math.Exp(p.eta)-reach)); count < math.Exp(p.eta)+reach; count++ {
 			y, weights = append(y, count), append(weights, 1)
 		}
-		if first := y[0]; first > 0 && l.LogKernelAt(0, p.eta, p.scale) > -40 { // zeros have a probability of their own
+		if first := y[0]; first > 0 && l.LogKernelAt(0, p.eta, p.scale) > -40 { // extra zeros, apart from the Poisson counts
 			y, weights = append([]float64{0}, y...), append([]float64{1}, weights...)
 		}
-	case kind == BetaKind: // y = 1/(1 + exp −x), as far as float64 tells y from 1
+	case kind == BetaKind: // y = 1/(1 + exp −x), for x up to 30: y is then still distinct from 1 in float64
 		const step = 0.005
 		for x := -600.0; x <= 30; x += step {
 			v := 1 / (1 + math.Exp(-x))
@@ -94,7 +95,7 @@ func responses(kind Kind, l Likelihood, p testPoint) (y, weights []float64) {
 		const step = 0.01
 		for x := -40.0; x <= 40; x += step {
 			v, w := p.eta+p.scale*math.Sinh(x), p.scale*math.Cosh(x)*step
-			if !kind.Continuous() || kind.Logarithmic() { // of the logarithm
+			if !kind.Continuous() || kind.Logarithmic() { // integrate over log y
 				if !kind.Logarithmic() {
 					unit := 1 / math.Max(p.scale, 1)
 					v, w = p.eta+unit*math.Sinh(x), unit*math.Cosh(x)*step
@@ -111,7 +112,7 @@ func responses(kind Kind, l Likelihood, p testPoint) (y, weights []float64) {
 	return y, weights
 }
 
-// few returns some of many values, the first and last among them.
+// few returns 41 values at equal distances in a list, among them the first and the last.
 func few(values []float64) (some []float64) {
 	for i := range 41 {
 		some = append(some, values[i*(len(values)-1)/40])
@@ -119,8 +120,8 @@ func few(values []float64) (some []float64) {
 	return some
 }
 
-// The density of every likelihood integrates to one, its mean agrees with the link, and its
-// variance with Variance.
+// The density of every likelihood integrates to one, and has the mean and variance that Mean and
+// Variance return.
 func TestDensityIntegratesToOne(t *testing.T) {
 	likelihoods(t, func(t *testing.T, kind Kind, l Likelihood, places []testPoint) {
 		for _, p := range places {
@@ -146,7 +147,7 @@ func TestDensityIntegratesToOne(t *testing.T) {
 			want := l.Variance(p.eta, p.scale) / (unit * unit)
 			require.InDelta(t, 0, mean, 1e-8*math.Sqrt(math.Min(want, 1e6)), p)
 			if math.IsInf(want, 1) {
-				require.Greater(t, variance, 1e6, p) // as far as the sum reaches
+				require.Greater(t, variance, 1e6, p) // an infinite variance, cut off at the end of the range of summation
 			} else {
 				require.InEpsilon(t, want, variance, 1e-6, p)
 			}
@@ -191,7 +192,8 @@ func TestDrawsHaveMomentsOfDensity(t *testing.T) {
 }
 
 // Slopes and curvatures agree with finite differences of the density, except for curvatures bounded
-// away from zero. Bounds stay below the density on the way to its mode.
+// away from zero. Quadratics with the curvature of BoundAt stay below the log density on the way to
+// its mode.
 func TestNewtonAgainstDifferences(t *testing.T) {
 	likelihoods(t, func(t *testing.T, kind Kind, l Likelihood, places []testPoint) {
 		for _, p := range places {
@@ -206,7 +208,7 @@ func TestNewtonAgainstDifferences(t *testing.T) {
 			all, _ := responses(kind, l, p)
 			for _, y := range few(all) {
 				if math.Abs(y-mean) > 1e3*sd || !(l.LogKernelAt(y, p.eta, p.scale) > -1e6) {
-					continue // differences lose their digits
+					continue // finite differences have too few digits
 				}
 				density := func(eta float64) float64 { return l.LogKernelAt(y, eta, p.scale) }
 				slope, curvature := l.NewtonAt(y, p.eta, p.scale)
@@ -233,7 +235,7 @@ func TestNewtonAgainstDifferences(t *testing.T) {
 					quadratic := density(p.eta) + slope*step - bound*step*step/2
 					tolerance := 1e-12 * (1 + math.Abs(quadratic) + math.Abs(density(p.eta)))
 					if kind == PoissonKind && slope < 0 {
-						break // Newton's method is cautious enough downwards
+						break // for too large a rate BoundAt returns the curvature of NewtonAt, which need not be a bound
 					}
 					require.GreaterOrEqual(t, density(p.eta+step), quadratic-tolerance, "%v, y %v, step %v", p, y, step)
 				}
@@ -350,8 +352,8 @@ func TestFarOutIsFinite(t *testing.T) {
 	})
 }
 
-// Large counts lose no digits: log p(y+1) − log p(y) = η − log(y+1) exactly. The textbook form, y η
-// − exp η − log y!, is off by more than 1e-7 at 10⁹.
+// Log densities of large counts lose no digits: log p(y+1) − log p(y) equals η − log(y+1). The
+// textbook form, y η − exp η − log y!, is off by more than 1e-7 at 10⁹.
 func TestLargeCountsLoseNoDigits(t *testing.T) {
 	l := New(PoissonKind, Shape{})
 	logProb := func(y, eta float64) float64 { return l.LogKernelAt(y, eta, 1) + l.LogConstant(y) }

@@ -48,7 +48,8 @@ func (l Link) Mean(eta float64) float64 {
 }
 
 // Linear returns a finite η for one response y, from which a least-squares fit can start: y itself,
-// log(y + ½) for a count, or the tangent at ½ for a 0/1 response, such as 4 (y − ½) for the logit.
+// log(y + ½) for a count, or for a 0/1 response the tangent of the link at ½, such as 4 (y − ½) for
+// the logit.
 func (l Link) Linear(y float64) float64 {
 	switch l {
 	case LogitLink:

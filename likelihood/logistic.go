@@ -11,8 +11,8 @@ import (
 // is the log density: −log(1 + exp(−η)) where y is 1 and −log(1 + exp η) where it is 0.
 type logistic struct{}
 
-// leastLogisticCurvature is the least curvature, for rows that a predictor separates. Half and
-// twice give the same answers (docs/benchmarks/constants.md).
+// leastLogisticCurvature replaces smaller curvatures, of rows whose fitted probability is near 0 or
+// 1. Half and twice this value give the same answers (docs/benchmarks/constants.md).
 const leastLogisticCurvature = 1e-6
 
 func (logistic) LogKernel(y, eta, _ *Node) *Node {
@@ -30,8 +30,8 @@ func (logistic) LogKernelAt(y, eta, _ float64) float64 {
 	return -math.Max(against, 0) - math.Log1p(math.Exp(-math.Abs(against)))
 }
 
-// sumKernels takes one logarithm for many rows, of the product of 1 + exp(−|η|) over the rows. Each
-// factor is at most 2.
+// sumKernels sums log(1 + exp(−|η|)) as the logarithm of a product over many rows. Each factor is
+// at most 2.
 func (l logistic) sumKernels(y, times, eta []float64, _ float64, sums []float64) {
 	if times != nil {
 		l.sumRepeated(y, times, eta, sums)
@@ -105,14 +105,14 @@ func (l logistic) NewtonAt(y, eta, _ float64) (slope, curvature float64) {
 	return y - p, math.Max(q*d*d, leastLogisticCurvature)
 }
 
-// BoundAt returns the curvature of the quadratic of Jaakkola and Jordan (2000), which stays below
-// log p everywhere.
+// BoundAt returns the curvature of the quadratic lower bound of log p by Jaakkola and Jordan
+// (2000).
 func (l logistic) BoundAt(y, eta, scale float64) (slope, curvature float64) {
 	slope, _ = l.NewtonAt(y, eta, scale)
 	return slope, logisticBound(eta)
 }
 
-// logisticBound returns the curvature of the bound of one trial.
+// logisticBound returns the curvature of this bound for one 0/1 response.
 func logisticBound(eta float64) float64 {
 	if half := eta / 2; math.Abs(half) > 1e-6 {
 		return math.Tanh(half) / (4 * half)

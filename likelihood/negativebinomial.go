@@ -14,7 +14,7 @@ import (
 //
 //	y δ − (y + φ) log((φ + μ)/(φ + y)) − ½ log(1 + y/φ) + c(y + φ) − c(φ).
 //
-// As φ grows it converges to the Poisson kernel, minus half the deviance.
+// As φ grows the kernel converges to the kernel of a Poisson count.
 type negativeBinomial struct{}
 
 func (negativeBinomial) LogKernel(y, eta, logShape *Node) *Node {
@@ -57,8 +57,8 @@ func (negativeBinomial) NewtonAt(y, eta, shape float64) (slope, curvature float6
 	return y*q - shape*p, math.Max((y+shape)*p*q, leastPoissonCurvature)
 }
 
-// BoundAt returns the curvature of the quadratic of Jaakkola and Jordan (2000): given φ, the kernel
-// is the kernel of y + φ trials.
+// BoundAt returns the curvature of the quadratic lower bound of Jaakkola and Jordan (2000): as a
+// function of η the kernel is the log likelihood of y + φ Bernoulli trials with y successes.
 func (l negativeBinomial) BoundAt(y, eta, shape float64) (slope, curvature float64) {
 	slope, _ = l.NewtonAt(y, eta, shape)
 	return slope, math.Max((y+shape)*logisticBound(eta-math.Log(shape)), leastPoissonCurvature)

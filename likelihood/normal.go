@@ -7,8 +7,8 @@ import (
 )
 
 // The functions here compute the logarithm of the standard normal distribution function Φ with all
-// digits, also far in its tails. With the normal density φ and Mills' ratio R, log Φ(−x) is log
-// φ(x) + log R(x). For x ≥ 0
+// digits, also far in its tails. With the normal density φ and Mills' ratio R(x) = Φ(−x)/φ(x), log
+// Φ(−x) = log φ(x) + log R(x). For x ≥ 0
 //
 //	log R(x) = −log(x + millsShift) + a Chebyshev series in t = millsShift / (x + millsShift),
 //
@@ -38,8 +38,7 @@ func fitMills() []float64 {
 	return series
 }
 
-// mills returns Φ(−x)/φ(x) for x ≥ 0. It uses the continued fraction of Laplace where this
-// converges fast.
+// mills returns Φ(−x)/φ(x) for x ≥ 0. For large x it uses the continued fraction of Laplace.
 func mills(x float64) float64 {
 	if x < 1.5 {
 		return math.Erfc(x/math.Sqrt2) / 2 * math.Exp(x*x/2+halfLog2Pi)
@@ -51,7 +50,7 @@ func mills(x float64) float64 {
 	return 1 / rest
 }
 
-// logMills returns log R(x) for x ≥ 0.
+// logMills returns the log of Mills' ratio, log (Φ(−x)/φ(x)), for x ≥ 0.
 func logMills(x float64) float64 {
 	t := millsShift / (x + millsShift)
 	u, after, next := 2*t-1, 0.0, 0.0
@@ -109,11 +108,12 @@ func logNormalCDFNode(x *Node) *Node {
 	return Where(low, tail, Log1P(Neg(Exp(MinScalar(tail, -math.Ln2)))))
 }
 
-// quantileSteps is the number of Newton steps in graphs; more gain no digits in float64.
+// quantileSteps is the number of Newton steps for a quantile in graphs. More steps give no more
+// digits in float64.
 const quantileSteps = 7
 
-// normalQuantileNode does the same as normalQuantile in graphs. It has the gradient of its last
-// step, which is exact.
+// normalQuantileNode does the same as normalQuantile in graphs. The gradient of its last Newton
+// step is the exact gradient.
 func normalQuantileNode(p *Node) *Node {
 	fixed := StopGradient(p)
 	x := Neg(Sqrt(MaxScalar(MulScalar(AddScalar(fixed, math.Ln2), -2), 0)))

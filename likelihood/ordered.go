@@ -12,13 +12,13 @@ import (
 // intercept.
 //
 // The prior of the probabilities of the categories at η = 0 is uniform: Dirichlet(1, …, 1). It is
-// built by breaking a stick: category k takes the share v_k of S_{k−1}, the rest of the stick
-// before it,
+// built by breaking a stick of length 1: category k takes the share v_k of S_{k−1}, the length that
+// the categories before it left, so that
 //
 //	1 − v_k = Φ(−z_k)^{1/(K−1−k)},   S_k = Π_{j ≤ k} (1 − v_j),   F(c_k) = 1 − S_k,
 //
-// which has v_k ~ Beta(1, K−1−k) for a standard normal z_k. Any z makes cut points in order, and a
-// category without a row is no special case.
+// which has v_k ~ Beta(1, K−1−k) for a standard normal z_k. For any z the cut points are in order,
+// even if some category has no row.
 type ordered struct {
 	levels int
 	cut    cutLink
@@ -27,7 +27,7 @@ type ordered struct {
 // cutLink is the distribution function F of a latent response.
 type cutLink struct {
 	// trials is set if F is logistic. Then p(k | η) is a constant times the probabilities of two
-	// trials, which have all digits at any size:
+	// Bernoulli trials, a form that loses no digits:
 	//
 	//	F(u) − F(w) = F(u) F(−w) (1 − exp(w − u)).
 	trials         bool
@@ -37,7 +37,7 @@ type cutLink struct {
 	// quantile returns the c with 1 − F(c) = exp logTail.
 	quantile     func(logTail float64) float64
 	quantileNode func(logTail *Node) *Node
-	// bound is the curvature of a quadratic that touches −log F and stays above.
+	// bound is the curvature of a quadratic that touches −log F from above.
 	bound func(x float64) float64
 }
 
@@ -75,16 +75,16 @@ var (
 	}
 )
 
-// farthestStick bounds |z|, so that float32 can hold the share of the stick. A z beyond the bound,
-// where the prior has a probability of 10⁻³², counts as the bound.
+// farthestStick is the largest |z|, chosen so that float32 can hold the share of the stick. A
+// larger |z|, which has a prior probability of 10⁻³², is replaced by it.
 const farthestStick = 12
 
 func (o *ordered) Levels() int     { return o.levels }
 func (o *ordered) Predictors() int { return 1 }
 func (o *ordered) Parameters() int { return o.levels - 1 }
 
-// LogProb implements [Categories]. It takes the difference of two tails relative to the larger one,
-// on the side of zero where both tails are small.
+// LogProb implements [Categories]. It computes log(1 − ratio) from the ratio of two tail
+// probabilities, on the side of zero where both tails are small.
 func (o *ordered) LogProb(y []float64, eta, z *Node) *Node {
 	rows, cuts := len(y), o.Parameters()
 	eta = Reshape(eta, -1, rows)
@@ -130,7 +130,7 @@ func (o *ordered) cutNodes(z *Node) *Node {
 	return o.cut.quantileNode(logTail)
 }
 
-// At implements [Categories]. The distribution is also a [Row], whose scale has no meaning.
+// At implements [Categories]. The result is also a [Row], which ignores the argument scale.
 func (o *ordered) At(z []float64) CategoriesAt { return o.cutsAt(z) }
 
 func (o *ordered) cutsAt(z []float64) *Cuts {
@@ -150,7 +150,7 @@ func (o *ordered) cutsAt(z []float64) *Cuts {
 		case k == 0:
 		case o.cut.trials:
 			a.constant[k] = share - log1mExp(tail)
-		case narrow(a.Points[k-1], a.Points[k]): // from the probability at η = 0
+		case narrow(a.Points[k-1], a.Points[k]): // so that log p is exact at η = 0
 			a.constant[k] = a.logTail[k-1] + share - a.logMeanDensity(a.Points[k-1], a.Points[k])
 		}
 	}
@@ -170,13 +170,13 @@ func (o *ordered) Cut(points []float64) *Cuts {
 	return c
 }
 
-// Sticks implements [OrderedCategories]. It inverts At.
+// Sticks implements [OrderedCategories]. It is the inverse of the map from z to cut points in At.
 func (o *ordered) Sticks(points []float64) []float64 {
 	z, before := make([]float64, len(points)), 0.0
 	for k, c := range points {
 		tail := o.cut.logCDF(-c) // F is symmetric
 		left := float64(len(points)-k) * (tail - before)
-		if before = tail; left < -math.Ln2 { // log Φ(−z)
+		if before = tail; left < -math.Ln2 { // the variable left is log Φ(−z)
 			z[k] = -normalQuantile(left)
 		} else {
 			z[k] = normalQuantile(log1mExp(math.Min(left, leastGap)))
@@ -195,7 +195,7 @@ var meanAt, meanWeight = func() (nodes, weight []float64) {
 	return nodes, weight
 }()
 
-// logMeanDensity returns the log of (F(b) − F(a)) / (b − a), from the density.
+// logMeanDensity returns the log of (F(b) − F(a)) / (b − a), by quadrature of the density F′.
 func (c cutLink) logMeanDensity(a, b float64) float64 {
 	middle, half := (a+b)/2, (b-a)/2
 	base, sum := c.logPDF(middle), 0.0
@@ -205,8 +205,8 @@ func (c cutLink) logMeanDensity(a, b float64) float64 {
 	return base + math.Log(sum)
 }
 
-// meanNewton returns the slope of logMeanDensity as a and b move down together, and the curvature
-// of its negative.
+// meanNewton returns the derivative of logMeanDensity(a − t, b − t) by t at t = 0, and minus its
+// second derivative.
 func (c cutLink) meanNewton(a, b float64) (slope, curvature float64) {
 	middle, half := (a+b)/2, (b-a)/2
 	base, sum, second := c.logPDF(middle), 0.0, 0.0

@@ -1,9 +1,10 @@
 package likelihood
 
-// trialsOf writes the trials of rows to work, for several sets of linear predictors eta [sets, n].
-// Each row has one trial or two. It returns the responses of the trials, the number of times that
-// each trial is repeated (nil if times is nil), the linear predictors of the trials, with all
-// trials of the first set before the trials of the second, and the sum of the constants.
+// trialsOf turns rows with ordered categories into Bernoulli trials, one or two for each row, for
+// several sets of linear predictors eta [sets, n]. The memory of its results is work. It returns
+// the responses of the trials, the number of times that each trial is repeated (nil if times is
+// nil), the linear predictors of the trials, with all trials of the first set before the trials of
+// the second, and the sum of the constants.
 func (c *Cuts) trialsOf(y, times, eta []float64, sets int, work []float64) (trials, repeats, trialEta []float64, constant float64) {
 	count := 0
 	for i, v := range y {
@@ -39,7 +40,7 @@ func (c *Cuts) trialsOf(y, times, eta []float64, sets int, work []float64) (tria
 	return trials, repeats, trialEta, constant
 }
 
-// sumKernels sums over trials if F is logistic, and row by row otherwise.
+// sumKernels sums over Bernoulli trials if F is logistic, and row by row otherwise.
 func (c *Cuts) sumKernels(y, times, eta []float64, _ float64, sums []float64) {
 	if !c.trials {
 		for k := range sums {
@@ -60,7 +61,7 @@ func (c *Cuts) sumKernels(y, times, eta []float64, _ float64, sums []float64) {
 	})
 }
 
-// newtons uses trials if F is logistic, and goes row by row otherwise.
+// newtons uses Bernoulli trials if F is logistic, and goes row by row otherwise.
 func (c *Cuts) newtons(y, eta, slope, curvature []float64) {
 	if !c.trials {
 		for i, v := range y {

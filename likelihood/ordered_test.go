@@ -127,7 +127,7 @@ func TestOrderedPriorIsDirichlet(t *testing.T) {
 	}
 }
 
-// A category of probability 10⁻²⁰ at η = 0 keeps its digits: p(k | η) over it is F′(c−η)/F′(c).
+// A category of probability 10⁻²⁰ at η = 0 keeps its digits: p(k | η)/p(k | 0) is F′(c−η)/F′(c).
 func TestNarrowCategoriesKeepDigits(t *testing.T) {
 	for _, kind := range []Kind{CumulativeLogitKind, CumulativeProbitKind} {
 		o := NewCategories(kind, 4).(*ordered)
@@ -141,7 +141,7 @@ func TestNarrowCategoriesKeepDigits(t *testing.T) {
 			}
 		}
 	}
-	// far from every cut point: log p is log F of the tail
+	// far from every cut point, where log p is the log of a tail of F
 	c := NewCategories(CumulativeLogitKind, 3).(*ordered).cutsAt([]float64{0, 0})
 	require.InDelta(t, c.Points[0]-800, c.LogKernelAt(0, 800, 1), 1e-12)
 	require.InDelta(t, c.LogKernelAt(0, 800, 1)+c.Points[1]-c.Points[0]+log1mExp(c.Points[0]-c.Points[1]), c.LogKernelAt(1, 800, 1), 1e-12)
@@ -203,7 +203,7 @@ func TestOrderedRowsInSums(t *testing.T) {
 	})
 }
 
-// share returns the probability of a category at η = 0.
+// share returns the probability of category k at η = 0.
 func (c *Cuts) share(k int) float64 { return math.Exp(c.LogKernelAt(float64(k), 0, 1)) }
 
 // rowsOf returns some rows of every category.
@@ -294,7 +294,7 @@ func TestOrderedInGraphs(t *testing.T) {
 		c.Expand(y, eta, e)
 		values := run(o, y, eta, z, dtypes.Float64)
 		for i, v := range y {
-			narrowest := c.share(int(v)) // the difference of two tails loses digits by its inverse
+			narrowest := c.share(int(v)) // rounding errors of the difference of two tails grow like its inverse
 			require.InDelta(t, c.LogKernelAt(v, eta[i], 1), values[0][i], 1e-13*(1+eta[i]*eta[i])/narrowest+1e-12, "y %v η %v", v, eta[i])
 			require.InDelta(t, e.Slope[0][i], values[1][i], 1e-12/narrowest+1e-10)
 		}

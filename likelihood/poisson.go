@@ -14,28 +14,29 @@ import (
 //
 //	y (δ − (exp δ − 1)),  and −exp η where y is 0.
 //
-// For counts of 10⁶ that fit to four digits it is of size 1, where y η − exp η is of size 10⁷.
+// For a count of 10⁶ whose fitted mean has four correct digits, the kernel is of size 1 or less,
+// while y η − exp η is of size 10⁷.
 type poisson struct{}
 
-// mostLogRatio is the δ above which exp δ is continued by its tangent, so that nothing overflows.
-// The density there is below exp(−10¹⁷).
+// mostLogRatio is the δ above which the tangent of exp δ at mostLogRatio replaces exp δ, so that
+// nothing overflows. The density of such a count is below exp(−10¹⁷).
 const mostLogRatio = 40
 
-// leastPoissonCurvature is the least curvature, for rows of tiny rates. Half and twice give the
-// same answers (docs/benchmarks/constants.md).
+// leastPoissonCurvature replaces smaller curvatures, of rows with tiny rates. Half and twice this
+// value give the same answers (docs/benchmarks/constants.md).
 const leastPoissonCurvature = 1e-6
 
 func (poisson) LogKernel(y, eta, _ *Node) *Node {
 	counted := ConvertDType(GreaterThan(y, ZerosLike(y)), eta.DType())
-	base := MaxScalar(y, 1) // of the rate: y, or 1 where y is 0
+	base := MaxScalar(y, 1) // y, or 1 where y is 0; δ is η − log base
 	ratio := Sub(eta, Log(base))
 	excess := cappedExpm1(ratio)
 	none := AddScalar(Neg(counted), 1)
 	return Sub(Mul(base, Sub(Mul(counted, ratio), excess)), none)
 }
 
-// expm1 returns exp x − 1 with its digits near zero. GoMLX has no gradient of Expm1, so that the
-// gradient of exp is added, with the value zero.
+// expm1 returns exp x − 1, without loss of digits near zero. GoMLX has no gradient of Expm1. The
+// function therefore adds a term with the value zero and the gradient of exp.
 func expm1(x *Node) *Node {
 	exp := Exp(x)
 	return Add(StopGradient(Expm1(x)), Sub(exp, StopGradient(exp)))
@@ -56,8 +57,8 @@ func (poisson) LogKernelAt(y, eta, _ float64) float64 {
 	return y * (ratio - excess)
 }
 
-// smallCount is the largest count for which y η − exp η is used. That form takes one exponential,
-// fewer than the form with all digits, and its error is below 10⁻¹¹.
+// smallCount is the largest count for which the form y η − exp η is used, which takes a single
+// exponential. Its error is then below 10⁻¹¹.
 const smallCount = 1000
 
 // logCounts holds the logarithms of small counts; the entry of 0 is not used.
@@ -101,8 +102,8 @@ func (poisson) newtons(y, eta, slope, curvature []float64) {
 	})
 }
 
-// LogConstant returns log p(y | log y) = y log y − y − log y!. For large y it uses Stirling's
-// series; three terms leave less than 10⁻¹⁵ (Loader 2000).
+// LogConstant returns log p(y | log y) = y log y − y − log y!. For large y it uses three terms of
+// Stirling's series, with an error below 10⁻¹⁵ (Loader 2000).
 func (poisson) LogConstant(y float64) float64 {
 	const large = 100
 	switch {
@@ -119,9 +120,9 @@ func (poisson) NewtonAt(y, eta, _ float64) (slope, curvature float64) {
 	return y - rate, math.Max(rate, leastPoissonCurvature)
 }
 
-// BoundAt returns, if the rate is too small, the curvature with which a step takes η to log y at
-// once: the slope is concave, and its chord lies below it. If the rate is too large, it returns the
-// curvature of NewtonAt.
+// BoundAt returns, if the rate exp η is below y, the curvature with which a Newton step leads to η
+// = log y at once. The slope is concave in η, so that it lies above its chord and the step raises
+// log p. If the rate is above y, BoundAt returns the curvature of NewtonAt.
 func (l poisson) BoundAt(y, eta, scale float64) (slope, curvature float64) {
 	slope, curvature = l.NewtonAt(y, eta, scale)
 	if rate := y - slope; slope > 0 && rate > 0 {

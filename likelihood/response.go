@@ -12,7 +12,7 @@ import (
 
 // Read returns the values [n] of a response column, which must have no missing cells. Two labels of
 // a 0/1 response, or two numbers other than 0 and 1, are read as 0 and 1 in increasing order, and
-// levels are their texts; levels is nil otherwise. The second argument, such as "target", names the
+// levels are their texts. Otherwise levels is nil. The argument label, such as "target", names the
 // column in errors.
 func Read(t *table.Table, label string, c *table.Column, kind Kind) (y []float64, levels []string, err error) {
 	label = fmt.Sprintf("%s %q", label, c.Name)
@@ -47,14 +47,14 @@ func Read(t *table.Table, label string, c *table.Column, kind Kind) (y []float64
 	return y, levels, nil
 }
 
-// mostCategories is the largest number of categories: a response with more values is a count or a
-// number.
+// mostCategories is the largest number of categories. A response with more values is assumed to be
+// a count or a number, and refused.
 const mostCategories = 50
 
 // ReadCategories returns the categories 0, 1, … [n] of a response column, which must have no
-// missing cells, and their texts. levels are the texts in order; the column may lack some. If
-// levels is nil, the texts are the numbers of the column in increasing order, or its labels if the
-// kind has no order. Errors name the column as in Read.
+// missing cells, and their texts. The argument levels lists the texts in order; some of them may be
+// absent from the column. If levels is nil, the texts are the numbers of the column in increasing
+// order, or its labels if the kind has no order. Errors name the column as in Read.
 func ReadCategories(t *table.Table, label string, c *table.Column, kind Kind, levels []string) (y []float64, texts []string, err error) {
 	label = fmt.Sprintf("%s %q", label, c.Name)
 	labels := c.AsFactor()
@@ -111,8 +111,8 @@ func Check(t *table.Table, label string, y []float64, kind Kind) error {
 	return nil
 }
 
-// Censor returns y with the times negated that are only lower bounds: those in rows where the
-// column is 1 instead of 0.
+// Censor returns the times y with a minus sign in rows where the column is 1 instead of 0. These
+// times are only lower bounds.
 func Censor(t *table.Table, column string, y []float64, kind Kind) ([]float64, error) {
 	if !kind.Survival() {
 		return nil, fmt.Errorf("%s: censored times, %q, are for the %s and %s likelihoods; this one is %s", t.Path, column, ExponentialKind, WeibullKind, kind)

@@ -27,8 +27,8 @@ func (l robust) LogKernel(y, eta, logScale *Node) *Node {
 	return Sub(logAddExp(inlier, outlier), logScale)
 }
 
-// Newton returns the mean precision given the residual as the curvature: the bound of expectation
-// maximisation.
+// Newton returns as curvature the mean precision of the row given its residual. The quadratic with
+// this curvature is the lower bound of log p in the EM algorithm.
 func (l robust) Newton(y, eta, logScale *Node) (slope, curvature *Node) {
 	squares := MulScalar(Square(standardise(y, eta, logScale)), 0.5*(1-l.wide()))
 	outlier := Logistic(AddScalar(squares, l.logOutlier-l.logInlier))
@@ -42,8 +42,8 @@ func (l robust) LogKernelAt(y, eta, scale float64) float64 {
 	return logAddExpAt(l.logInlier-r*r/2, l.logOutlier-r*r/2*l.wide()) - math.Log(scale)
 }
 
-// sumKernels takes one logarithm for many rows, of a product with a factor for each row. The factor
-// is 1 plus the odds of being the less likely of an inlier and an outlier, and so at most 2.
+// sumKernels takes the logarithm of a product over many rows. The factor of a row is 1 + min(odds,
+// 1/odds), where odds are the odds that the row is an outlier. It is at most 2.
 func (l robust) sumKernels(y, times, eta []float64, scale float64, sums []float64) {
 	withBuffer(len(eta), func(work []float64) {
 		wide, inverse, logScale := l.wide(), 1/scale, math.Log(scale)

@@ -18,7 +18,7 @@ var bernoulli = []float64{1.0 / 6, -1.0 / 30, 1.0 / 42, -1.0 / 30, 5.0 / 66, -69
 //
 //	log Γ(x) − (x − ½) log x + x − ½ log 2π,
 //
-// which is about 1/12x for large x, and keeps its digits there.
+// which is about 1/(12x) for large x, without loss of digits.
 func stirlingRest(x *Node) *Node {
 	var sum *Node
 	for j := range seriesFrom {
@@ -131,7 +131,7 @@ func logOf(y *Node) *Node {
 	return Log(y)
 }
 
-// cappedExpm1 returns exp x − 1, continued by its tangent above mostLogRatio, so that nothing
+// cappedExpm1 returns exp x − 1, and its tangent at mostLogRatio for a larger x, so that nothing
 // overflows.
 func cappedExpm1(x *Node) *Node {
 	excess := expm1(MinScalar(x, mostLogRatio))
@@ -147,9 +147,9 @@ func cappedExp(x *Node) *Node { return Exp(MinScalar(x, mostLogRatio)) }
 
 func cappedExpAt(x float64) float64 { return math.Exp(math.Min(x, mostLogRatio)) }
 
-// climb returns the curvature of a quadratic that touches u − exp u at u and stays below it up to
-// the mode at 0. Above the mode this is the curvature at u, which falls on the way down. Below the
-// mode it comes from the chord of the slope, which is concave.
+// climb returns the curvature of a quadratic that touches u − exp u at u and stays below it between
+// u and the mode 0. For u > 0 it is the curvature at u, since the curvature is smaller between u
+// and 0. For u < 0 the slope of the quadratic is the chord of the concave slope of u − exp u.
 func climb(u float64) float64 {
 	curvature := cappedExpAt(u)
 	if u < 0 {

@@ -25,8 +25,8 @@ func (l student) LogKernel(y, eta, logScale *Node) *Node {
 	return Sub(MulScalar(Log1P(squares), -(l.degrees+1)/2), logScale)
 }
 
-// Newton returns the mean precision given the residual as the curvature: a t distribution is a
-// mixture of normal distributions over the precision.
+// Newton returns as curvature the mean precision of the row given its residual: a t distribution is
+// a mixture over precisions of normal distributions.
 func (l student) Newton(y, eta, logScale *Node) (slope, curvature *Node) {
 	squares := Square(standardise(y, eta, logScale))
 	mean := MulScalar(Reciprocal(AddScalar(squares, l.degrees)), l.degrees+1)
@@ -39,7 +39,7 @@ func (l student) LogKernelAt(y, eta, scale float64) float64 {
 	return -(l.degrees+1)/2*math.Log1p(r*r/l.degrees) - math.Log(scale)
 }
 
-// sumKernels takes the logarithms of all rows at once.
+// sumKernels computes the logarithms of all rows in one call.
 func (l student) sumKernels(y, times, eta []float64, scale float64, sums []float64) {
 	logScale := math.Log(scale)
 	withBuffer(len(eta), func(work []float64) {
@@ -70,7 +70,7 @@ func (l student) NewtonAt(y, eta, scale float64) (slope, curvature float64) {
 func (l student) CurvatureAt(y, eta, scale float64) (slope, curvature float64) {
 	r := (y - eta) / scale
 	mean := (l.degrees + 1) / (l.degrees + r*r)
-	share := (l.degrees - r*r) / (l.degrees + r*r) // of the curvature in the bound
+	share := (l.degrees - r*r) / (l.degrees + r*r) // curvature as a share of the bound
 	return mean * r / scale, mean * share / scale / scale
 }
 

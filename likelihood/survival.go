@@ -13,7 +13,7 @@ import (
 // log Γ(1 + 1/k)) its log density is log k − log t + u − exp u, and the log probability of a longer
 // time is −exp u. A response −t stands for a time longer than t.
 type weibull struct {
-	// constant hazards have k = 1, and ignore the shape argument.
+	// constant is set if the hazard is constant. Then k is 1 and shape arguments are ignored.
 	constant bool
 }
 
@@ -52,7 +52,7 @@ func (l weibull) Newton(y, eta, logShape *Node) (slope, curvature *Node) {
 	return slope, curvature
 }
 
-// shape returns k.
+// shape returns k, which is parameter unless the hazard is constant.
 func (l weibull) shape(parameter float64) float64 {
 	if l.constant {
 		return 1
@@ -76,8 +76,8 @@ func (l weibull) LogKernelAt(y, eta, shape float64) float64 {
 }
 
 // LogConstant returns −log t − 1 for an observed time t, whose log density is log k + u − exp(u) −
-// log t. The kernel lacks the term −log t and has 1 added. For a time that is only a lower bound it
-// returns 0: the kernel is then −exp(u), the log probability of a longer time.
+// log t. The kernel is this log density without −log t and with 1 added. For a lower bound of a
+// time it returns 0, since the kernel is −exp(u), the log probability of a longer time.
 func (weibull) LogConstant(y float64) float64 {
 	if y > 0 {
 		return -math.Log(y) - 1
@@ -106,7 +106,7 @@ func (l weibull) Variance(eta, shape float64) float64 {
 	return math.Exp(2*eta) * math.Expm1(logsum.Gamma(1+2/shape)-2*logsum.Gamma(1+1/shape))
 }
 
-// Draw draws a time that has ended.
+// Draw draws a time that is not censored.
 func (l weibull) Draw(eta, shape float64, random *rand.Rand) float64 {
 	shape = l.shape(shape)
 	log := eta - logsum.Gamma(1+1/shape) + math.Log(random.ExpFloat64())/shape

@@ -11,10 +11,12 @@ import (
 // mostTrials is the largest number of rows of trials.
 const mostTrials = 1 << 20
 
-// Trials makes a row of every trial of a response that counts successes. The likelihood of the
-// trials one by one, times the number of their orders, is the likelihood of the counts.
+// Trials holds a separate row for every Bernoulli trial of a response that counts successes. The
+// likelihood of these rows, times the number of orders of successes and failures, is the likelihood
+// of the counts.
 type Trials struct {
-	// Times [rows] holds the number of trials of each row, by which rows of the table are repeated.
+	// Times [rows] holds the number of trials of each row of the table. Each row is repeated this
+	// number of times.
 	Times []int
 	// Y holds the results of all trials, 1 or 0, the successes of a row before its failures.
 	Y []float64
@@ -23,8 +25,8 @@ type Trials struct {
 	LogWays float64
 }
 
-// NewTrials makes trials from the numbers of successes and of all trials of each row. The names of
-// their columns are for errors. Errors name the response as in Read.
+// NewTrials makes trials from the numbers of successes and of all trials of each row. The label of
+// the response, as in Read, and the names of the two columns appear in errors.
 func NewTrials(t *table.Table, label string, successes, trials []float64, successesName, trialsName string) (*Trials, error) {
 	for _, counts := range []struct {
 		name   string

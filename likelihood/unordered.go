@@ -12,10 +12,10 @@ import (
 //
 //	p(k | v) ∝ exp Σ_m C_km v_m,   Cᵀ 1 = 0,   C Cᵀ = ½ (I − 11ᵀ/K).
 //
-// The K−1 linear predictors v are coordinates of these scores. With this C, independent v with
-// variances s² give the log odds of any two categories the variance s². A prior that is the same
-// for each v treats all categories alike, no category is a reference, and two categories are
-// logistic regression with the same prior.
+// The K−1 linear predictors v are coordinates of these scores. If the v are independent with
+// variance s², the log odds of any two categories have the variance s². A prior that is the same
+// for each v therefore treats all categories alike, without a reference category. Two categories
+// are logistic regression with the same prior.
 type unordered struct {
 	contrasts [][]float64 // C [K][K−1]
 }
@@ -27,10 +27,9 @@ type UnorderedCategories interface {
 	// C_rm) v_m for the linear predictors v of a row. It must not be changed.
 	Contrasts() [][]float64
 	// LogOdds writes the log odds of the categories 1, 2, … against category 0 to dst [M], which
-	// must be another slice than v. v [M] holds the linear predictors of a row, or their
-	// coefficients.
+	// must not overlap v. v [M] holds the linear predictors of a row, or their coefficients.
 	LogOdds(v, dst []float64)
-	// Coordinates inverts LogOdds.
+	// Coordinates is the inverse of LogOdds: it writes the v with the given log odds to dst [M].
 	Coordinates(odds, dst []float64)
 	// LogProbSums writes Σ_i t_i log p(y_i | η_i) to sums [S], for S sets of linear predictors eta
 	// [S, M, n] of the same rows y [n]. times [n] holds t_i, as in LogDensity.
@@ -66,7 +65,7 @@ func newUnordered(levels int) *unordered {
 }
 
 // AgainstFirst returns the distribution of categories without an order whose linear predictors
-// [K−1] are the log odds of the categories 1, 2, … against category 0, as in results.
+// [K−1] are the log odds of the categories 1, 2, … against category 0.
 func AgainstFirst(levels int) CategoriesAt {
 	u := &unordered{make([][]float64, levels)}
 	for k := range u.contrasts {
@@ -102,8 +101,8 @@ func (u *unordered) Coordinates(odds, dst []float64) {
 }
 
 // LogProb implements [Categories]. It sums the odds exp d of the other categories against the
-// category of the row. The largest of the odds is factored out if it is above one, so that
-// probabilities near one lose no digits:
+// category y of the row. The largest odds are factored out if they are above 1, so that no digits
+// are lost if p(y) is near 1:
 //
 //	−log p = t + log1p(Σ exp(d − t) + exp(−t) − 1),   t = max(0, max d).
 func (u *unordered) LogProb(y []float64, eta, _ *Node) *Node {
@@ -114,7 +113,7 @@ func (u *unordered) LogProb(y []float64, eta, _ *Node) *Node {
 	}
 	scores := Einsum("bmn,km->bkn", eta, ConvertDType(Const(eta.Graph(), u.contrasts), eta.DType()))
 	is := BroadcastToDims(Reshape(Const(eta.Graph(), observed), 1, levels, rows), scores.Shape().Dimensions...)
-	d := Sub(scores, InsertAxes(ReduceSum(Where(is, scores, ZerosLike(scores)), 1), 1)) // 0 at y
+	d := Sub(scores, InsertAxes(ReduceSum(Where(is, scores, ZerosLike(scores)), 1), 1)) // score minus the score of y
 	top := StopGradient(ReduceAndKeep(d, ReduceMax, 1))
 	odds := ReduceSum(Where(is, ZerosLike(d), Exp(Sub(d, top))), 1)
 	top = Squeeze(top, 1)
@@ -129,13 +128,14 @@ func (u *unordered) score(k int, eta []float64, i, n int) (sum float64) {
 	return sum
 }
 
-// probabilities writes p(k) of row i to dst [K], and returns log p(y).
+// probabilities writes the probabilities of all categories in row i to dst [K], and returns log
+// p(y).
 func (u *unordered) probabilities(y int, eta []float64, i, n int, dst []float64) (logProb float64) {
 	for k := range dst {
 		dst[k] = u.score(k, eta, i, n)
 	}
 	floats.AddConst(-dst[y], dst)
-	top := floats.Max(dst) // at least 0
+	top := floats.Max(dst) // at least 0, the entry of y
 	odds := 0.0
 	for k, d := range dst {
 		dst[k] = math.Exp(d - top)

@@ -20,7 +20,7 @@ func (u *unordered) LogProbSums(y, times, eta, sums []float64) {
 		for set := range sums {
 			setEta := eta[set*predictors*n:][:predictors*n]
 			for i, v := range y {
-				if others == 1 { // three times as fast
+				if others == 1 { // this form is three times as fast
 					margin := (2*v - 1) * (u.contrasts[1][0] - u.contrasts[0][0]) * setEta[i]
 					odds[set*n+i], against[set*n+i] = -math.Abs(margin), math.Max(-margin, 0)
 					continue
@@ -81,7 +81,7 @@ func (u *unordered) Newtons(y, times, eta, slope, curvature []float64) {
 type unorderedRow struct {
 	*unordered
 	shares, mean     []float64 // [K] and [M]
-	slope, curvature []float64 // [M] and [M·M], set on and below the diagonal
+	slope, curvature []float64 // [M] and [M·M], the curvature is set on and below the diagonal only
 }
 
 func (u *unordered) newRow() *unorderedRow {

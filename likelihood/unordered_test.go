@@ -59,7 +59,7 @@ func TestTwoCategoriesAreLogistic(t *testing.T) {
 			slope, curvature := logistic{}.NewtonAt(y, eta, 1)
 			require.InDelta(t, 0, c.At(nil).LogProbs([]float64{y}, []float64{eta})-want, 1e-15*math.Abs(want)+1e-300, "%v %v", y, eta)
 			require.InDelta(t, slope, e.Slope[0][0], 1e-15)
-			if math.Abs(eta) < 10 { // beyond, logistic curvatures are kept away from zero
+			if math.Abs(eta) < 10 { // for larger |η| logistic returns its least curvature instead
 				require.InEpsilon(t, curvature, e.Curvature[0][0], 1e-13)
 			}
 		}
@@ -145,8 +145,8 @@ func TestUnorderedInGraphs(t *testing.T) {
 	}
 }
 
-// Log odds against the first category are differences of scores, give the same probabilities, and
-// map back to predictors.
+// Log odds against the first category are differences of scores and give the same probabilities.
+// Coordinates maps them back to the linear predictors.
 func TestLogOddsAgainstFirst(t *testing.T) {
 	for _, levels := range []int{2, 3, 7} {
 		c := NewCategories(CategoricalKind, levels).(*unordered)

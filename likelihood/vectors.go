@@ -21,10 +21,10 @@ func withBuffer(n int, do func(work []float64)) {
 	buffers.Put(work)
 }
 
-// logProduct returns Σ log(1 + q_i) of numbers q_i between 0 and 1, with one logarithm for many of
-// them.
+// logProduct returns Σ log(1 + q_i) of numbers q_i between 0 and 1, as logarithms of products of up
+// to 1,000 factors.
 func logProduct(q []float64) (sum float64) {
-	const factors = 1000 // 2^1000 is a float64
+	const factors = 1000 // a product of this number of factors is at most 2^1000, which float64 can hold
 	product := 1.0
 	for i, v := range q {
 		if product *= 1 + v; i%factors == factors-1 {
@@ -35,8 +35,8 @@ func logProduct(q []float64) (sum float64) {
 	return sum + math.Log(product)
 }
 
-// kernelSummer is a Row that has a faster way to sum many kernels, with the results of
-// LogKernelSums.
+// kernelSummer is a Row that can sum the kernels of many rows faster than one by one. Its sums are
+// as in LogKernelSums.
 type kernelSummer interface {
 	sumKernels(y, times, eta []float64, scale float64, sums []float64)
 }
@@ -48,8 +48,8 @@ func LogKernels(l Row, y, times, eta []float64, scale float64) float64 {
 	return sum[0]
 }
 
-// LogKernelSums writes LogKernels to sums [m], for m sets of linear predictors eta [m, n] of the
-// same rows y [n]. times is [n] or nil.
+// LogKernelSums writes the results of LogKernels for m sets of linear predictors eta [m, n] of the
+// same rows y [n] to sums [m]. times is [n] or nil.
 func LogKernelSums(l Row, y, times, eta []float64, scale float64, sums []float64) {
 	if s, ok := l.(kernelSummer); ok {
 		s.sumKernels(y, times, eta, scale, sums)
@@ -72,7 +72,8 @@ func timesOf(times []float64, row int) float64 {
 	return times[row]
 }
 
-// newtonRows is a Row that has a faster way to compute many slopes and curvatures.
+// newtonRows is a Row that can compute the slopes and curvatures of many rows faster than one by
+// one.
 type newtonRows interface {
 	newtons(y, eta, slope, curvature []float64)
 }

@@ -17,12 +17,13 @@ func (zeroInflated) LogKernel(y, eta, logOdds *Node) *Node {
 	return Sub(Where(BroadcastToShape(none, count.Shape()), logAddExp(Add(logOdds, ZerosLike(count)), count), count), softplus(logOdds))
 }
 
-// Newton returns the curvature of the Poisson part, weighted by the probability that y comes from
-// this part: the bound of expectation maximisation.
+// Newton returns the curvature of the Poisson part times the probability that y comes from this
+// part. The quadratic with this curvature is the expected log density in the EM algorithm, to
+// second order.
 func (zeroInflated) Newton(y, eta, logOdds *Node) (slope, curvature *Node) {
 	rate := cappedExp(eta)
 	counted := ConvertDType(GreaterThan(y, ZerosLike(y)), eta.DType())
-	share := Logistic(Sub(Neg(rate), logOdds)) // of the Poisson part in a zero
+	share := Logistic(Sub(Neg(rate), logOdds)) // probability that a zero comes from the Poisson part
 	share = Add(counted, Mul(AddScalar(Neg(counted), 1), share))
 	return Mul(share, Sub(y, rate)), MaxScalar(Mul(share, rate), leastPoissonCurvature)
 }
@@ -92,7 +93,7 @@ func (hurdle) Newton(y, eta, _ *Node) (slope, curvature *Node) {
 	rate := Exp(MinScalar(MaxScalar(eta, leastLogRate), mostLogRatio))
 	some := Neg(Expm1(Neg(rate)))
 	mean := Div(rate, some)
-	// 1 − μ e^−μ / (1 − e^−μ), by its series ½ μ near 0
+	// gain is 1 − μ e^−μ / (1 − e^−μ), which is ½ μ near 0
 	small := LessThan(rate, ConstAs(rate, 1e-4))
 	gain := Where(small, MulScalar(rate, 0.5), Sub(OnesLike(rate), Div(Mul(rate, Exp(Neg(rate))), some)))
 	return Mul(counted, Sub(y, mean)), Add(Mul(counted, Mul(mean, gain)), ConstAs(eta, leastPoissonCurvature))
@@ -144,7 +145,7 @@ func (l hurdle) Mean(eta, odds float64) float64 {
 }
 
 func (l hurdle) Variance(eta, odds float64) float64 {
-	mean, slope := l.truncated(eta) // of an exponential family: the slope is the variance
+	mean, slope := l.truncated(eta) // in an exponential family the derivative of the mean is the variance
 	share := 1 / (1 + odds)
 	return share*slope + share*(1-share)*mean*mean
 }
@@ -161,7 +162,7 @@ func (hurdle) Draw(eta, odds float64, random *rand.Rand) float64 {
 			}
 		}
 	}
-	// by inversion of the distribution function, whose first term is at least half of it
+	// y is found by inversion of the distribution function, from the count 1 upwards
 	u, y := random.Float64(), 1.0
 	for term := rate / math.Expm1(math.Max(rate, math.SmallestNonzeroFloat64)); u > term && y < 100; y++ {
 		u -= term
