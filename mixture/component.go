@@ -1,21 +1,20 @@
 package mixture
 
-// component is one component of a mixture, or a cluster of rows, whose weight is ignored. The
-// family determines its parameters, which are on the working scale, on which a column has midrange
-// 0 and range 1.
+// component is one component of a mixture, or a cluster of rows, for which weight is ignored.
+// Parameters are on the working scale, on which a column has midrange 0 and range 1. The family
+// determines which parameters are used.
 type component struct {
 	weight float64
-	// mean is the location. For counts it is the rate, and with several columns the location in the
-	// first column.
+	// mean is the location: the rate of counts, and with several columns the location in the first.
 	mean float64
 	// variance is the square of the scale, for families with a scale.
 	variance float64
-	// vector holds the parameters with several columns. They are never changed in place.
+	// vector holds the parameters of a component of several columns. It is never changed in place.
 	vector *vector
 }
 
 // state is a mixture: its components in the order of their means, and the parameters β of their
-// prior, which some families lack.
+// prior, if the family has β.
 type state struct {
 	components []component
 	beta       []float64

@@ -4,9 +4,9 @@
 // A model is a number of components k. Its parameters are weights, means and variances, and a scale
 // β of the variances, with the priors of Richardson and Green (1997). Means are ordered, so that
 // labels have a meaning; with several columns draws are relabelled instead. Two samplers of the
-// posterior check each other: reversible-jump chains over mixtures, whose likelihood sums over the
-// component of each row, and a sampler of partitions of the rows that sums over k. They share no
-// state.
+// posterior, written separately, check each other. One runs reversible-jump chains over mixtures,
+// whose likelihood sums over the component of each row. The other samples partitions of the rows
+// and sums over k.
 //
 // Values are put on a working scale, on which their midrange is 0 and their range is 1.
 //

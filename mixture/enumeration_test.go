@@ -15,15 +15,14 @@ import (
 )
 
 // A sum over all assignments of the rows to components gives reference values of p(k | data) for
-// the samplers. Given β, the probability of an assignment is a product over components, of the
-// integral of their rows' density over mean and variance, times a Dirichlet-multinomial
-// probability. The trapezoidal rule computes the remaining integrals in one dimension. The sum is
-// not random, and shares no code with the samplers.
+// the samplers. Given β, the probability of an assignment is a Dirichlet-multinomial probability
+// times a product over components: the density of the rows of a component, integrated over its mean
+// and variance. One-dimensional trapezoidal rules compute the remaining integrals.
 
-// lanes is the number of values of β for which sums are computed at a time.
+// lanes is the number of values of β for which sums are computed together.
 const lanes = 8
 
-// byNode holds one number for each of lanes values of β.
+// byNode holds a number for each of the lanes values of β, the nodes of a quadrature.
 type byNode [lanes]float64
 
 // grid holds the nodes of a trapezoidal rule for integrals over the logarithm of a positive number.
@@ -97,7 +96,7 @@ func overTwo(bySet []byNode) (sum byNode) {
 // rows, twice the sum over the sets T with the first of these.
 func overThree(bySet []byNode) (sum byNode) {
 	all := len(bySet) - 1
-	for left := 0; left < len(bySet); left += 2 { // rows outside S
+	for left := 0; left < len(bySet); left += 2 { // left is the set of rows outside S
 		var pairs byNode
 		if left == 0 {
 			for l, x := range bySet[0] {
@@ -178,9 +177,8 @@ func (p *Problem) overNormalMeans(v float64) []float64 {
 	return bySet
 }
 
-// overMeans computes the integral of overNormalMeans for any density of the rows. It uses Gauss's
-// rule of three points between nodes, which are dense where the density of a row is large. It suits
-// few rows.
+// overMeans computes the integral of overNormalMeans with any other density of the rows in place of
+// N. It uses Gauss's rule of three points between nodes, which are dense near the rows.
 func (p *Problem) overMeans(v float64) []float64 {
 	y, sd := p.columns[0].y, p.Options.MeanSD
 	var places []float64
@@ -240,7 +238,7 @@ func TestSumsOverSets(t *testing.T) {
 }
 
 // Integrals over means by quadrature equal the closed form where one exists, from narrow to wide
-// components. p(k | data) does not depend on the steps of the rules.
+// components. p(k | data) does not depend on the step lengths of the quadratures.
 func TestIntegralsAreExact(t *testing.T) {
 	p := problemOf(t, Options{MaxComponents: 3}, small(3, 8))
 	for _, v := range []float64{1e-7, 1e-3, 0.05, 3} {
@@ -272,7 +270,7 @@ func small(seed uint64, n int) []float64 {
 
 // checkSums compares p(k | data) by both samplers with sums over all assignments, for small tables.
 // The tolerance is 4.5 standard errors plus 10⁻⁴, because the standard errors of probabilities
-// below 10⁻⁴ are unknown, and at most 0.01. One comparison in 10⁵ fails by chance.
+// below 10⁻⁴ are unknown, and at most 0.01. About one comparison in 10⁵ fails by chance.
 func checkSums(t *testing.T, family Family, tables, n int, config SampleConfig) {
 	worst, sigmas := 0.0, 0.0
 	for seed := range tables {

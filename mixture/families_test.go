@@ -14,7 +14,7 @@ import (
 	"github.com/transdim/vti/table"
 )
 
-// several returns a problem of two columns in memory.
+// several returns the problem of two columns x and y.
 func several(t *testing.T, options Options, x, y []float64) *Problem {
 	t.Helper()
 	options.Columns = []string{"x", "y"}
@@ -93,7 +93,7 @@ func TestUpdatesKeepThePosterior(t *testing.T) {
 	}
 }
 
-// Densities of several columns, and the marginal densities of one of them, agree with a
+// Densities of several columns, and marginal densities of a single column, agree with a
 // multivariate normal distribution.
 func TestVectorDensity(t *testing.T) {
 	p := several(t, Options{}, []float64{0, 1, 2, 4, 5}, []float64{3, 1, 0, 2, 8})

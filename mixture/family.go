@@ -32,7 +32,7 @@ func FamilyNames() []string { return families.List() }
 // String returns the name of the family.
 func (f Family) String() string { return families.String(f) }
 
-// MarshalText writes the name.
+// MarshalText returns the name of the family.
 func (f Family) MarshalText() ([]byte, error) { return families.Marshal(f) }
 
 // UnmarshalText reads the output of MarshalText.
@@ -41,8 +41,8 @@ func (f *Family) UnmarshalText(text []byte) error { return families.Unmarshal(te
 // family is the distribution of the rows of a component, and the prior of its parameters.
 type family interface {
 	splitting
-	// logHyper returns the log prior density of β, logPrior the log prior density of a component
-	// given β.
+	// logHyper returns the log prior density of β, and logPrior the log prior density of a
+	// component given β.
 	logHyper(beta []float64) float64
 	logPrior(c component, beta []float64) float64
 	// draw draws a component from its prior.
@@ -52,7 +52,8 @@ type family interface {
 	update(c component, rows []int, beta []float64, random *rand.Rand) component
 	// updateHyper draws β given all components.
 	updateHyper(components []component, random *rand.Rand) []float64
-	// start returns a first component for given rows, and startHyper a first β.
+	// start returns a component fitted to rows, and startHyper a value of β. The samplers start
+	// from these.
 	start(rows []int) component
 	startHyper() []float64
 
@@ -69,10 +70,9 @@ type family interface {
 	summary(column int, c component) (location, scale float64)
 }
 
-// splitting divides a component into two and merges two into one. A component and numbers u
-// correspond one to one to the two components. u[0] is the share of the left component in the
-// weight. The left component is the one with the smaller mean; with several columns, with the
-// smaller mean in the first.
+// splitting divides a component into two and merges two into one. It is a one-to-one map between
+// one component with numbers u and a pair of components. The left component of the pair has the
+// smaller mean (with several columns, in the first column), and u[0] is its share of the weight.
 type splitting interface {
 	// split and merge are inverse to each other.
 	split(one component, u []float64) (left, right component)
@@ -92,8 +92,8 @@ type proposal interface {
 	log(u []float64) float64
 }
 
-// unitNumbers draws three numbers from Beta(2, 2), Beta(2, 2) and a uniform distribution. A family
-// may not use the last.
+// unitNumbers draws three numbers from Beta(2, 2), Beta(2, 2) and a uniform distribution. Families
+// without a variance ignore the third number.
 type unitNumbers struct{}
 
 func (unitNumbers) draw(random *rand.Rand) []float64 {

@@ -66,8 +66,8 @@ func (r *Result) write(dir string) error {
 const storedDraws = 10_000
 
 // writeDraws writes draws of the chains as Parquet and CSV, if there is a run directory. Columns
-// are numbered by component, in the order of the means of the first column; a draw with k
-// components uses the first k of them.
+// are numbered by component, in the order of the means of the first column. A draw with k
+// components uses the columns of components 1 to k.
 func (s *Sample) writeDraws(dir string, seed uint64) error {
 	p, list := s.problem, thinned(s.draws, storedDraws)
 	most := 0

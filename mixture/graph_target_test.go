@@ -12,14 +12,14 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// Coordinates of a mixture of k components are unbounded and nested: a model with k components uses
-// the first k blocks.
+// The coordinates of a mixture are real numbers in blocks. A mixture of k components uses the first
+// k blocks.
 //
 //	block 1      log β, mean, log variance
 //	block j > 1  stick j−1, log increment of the mean over the mean of component j−1, log variance
 //
-// The sticks s_1, …, s_{k−1} divide the weights: component j takes the share expit(s_j − log(k−j))
-// of the weight left by the components before it, so that for every k the weights are equal if all
+// The sticks s_1, …, s_{k−1} determine the weights: component j takes the share expit(s_j −
+// log(k−j)) of the weight that components 1 to j−1 leave. For every k the weights are equal if all
 // sticks are 0.
 const blockSize = 3
 
@@ -28,7 +28,8 @@ func (p *Problem) dim() int { return blockSize * p.Options.MaxComponents }
 
 // graphTarget is the posterior of a problem as a graph, for columns with midrange 0 and range 1
 // (the working scale). Model k − 1 has k components and uses the first k blocks of coordinates. The
-// likelihood sums over the component of each row. Tests compare the engine on it with the samplers.
+// likelihood sums over the component of each row. Tests compare the answers of package vti on this
+// target with the samplers.
 type graphTarget struct {
 	problem *Problem
 	models  *space.Table
@@ -39,8 +40,8 @@ type graphTarget struct {
 
 var _ vti.Target = (*graphTarget)(nil)
 
-// target returns the posterior for the engine. It fails unless components are normal with one
-// column.
+// target returns the posterior as a target for package vti. It fails unless components are normal
+// with one column.
 func (p *Problem) target() (*graphTarget, error) {
 	if p.Options.Family != Normal {
 		return nil, fmt.Errorf("a Target needs normal components and one column, got the family %s", p.Options.Family)
@@ -56,7 +57,7 @@ func (p *Problem) target() (*graphTarget, error) {
 	return t, err
 }
 
-// Space returns the nested space of numbers of components.
+// Space returns the space of models, the numbers of components.
 func (t *graphTarget) Space() space.Space { return t.models }
 
 // LogPrior returns minus the log of the number of models: [B,1] -> [B].
@@ -132,7 +133,7 @@ func (t *graphTarget) LogJoint(codes, mask, theta *Node) *Node {
 
 	perComponent := Add(Add(meanPrior, variancePrior), MulScalar(only(logWeight, active), o.Concentration-1))
 	perComponent = Add(perComponent, Add(jacobian, increment))
-	orders := make([]float64, most) // log number of orders of the components, and constant of the Dirichlet density
+	orders := make([]float64, most) // log(k!), for the orders of the components, plus the log constant of the Dirichlet density
 	for k := range orders {
 		size := float64(k + 1)
 		orders[k] = logsum.Gamma(size+1) + logsum.Gamma(size*o.Concentration) - size*logsum.Gamma(o.Concentration)

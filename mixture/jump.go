@@ -12,8 +12,8 @@ import (
 
 // chain is a reversible-jump sampler of states. Its moves between numbers of components follow
 // Richardson and Green (1997, section 3.2). The likelihood in the acceptance ratio sums over the
-// component of each row, so that no allocation of rows to components is proposed. The Gibbs steps
-// at a given number of components draw allocations and drop them.
+// component of each row, so that no allocation of rows to components is proposed. Only the Gibbs
+// steps, at a given number of components, draw allocations, and then forget them.
 type chain struct {
 	p      *Problem
 	random *rand.Rand
@@ -48,7 +48,7 @@ func (c *chain) refresh() {
 	c.logLik = logSum(c.density)
 }
 
-// logSum returns Σ log x. It multiplies numbers within the range of float64 first, because products
+// logSum returns Σ log x. It takes the logarithms of products of many numbers, because products
 // cost less than logarithms.
 func logSum(x []float64) float64 {
 	total, product := 0.0, 1.0
@@ -81,9 +81,9 @@ func beta(a, b float64, random *rand.Rand) float64 {
 // logBeta2 returns the log density of Beta(2, 2).
 func logBeta2(u float64) float64 { return math.Log(6 * u * (1 - u)) }
 
-// jumps is the number of moves of each of two kinds (split or merge, birth or death) in a sweep. A
-// move costs about 1/k of the Gibbs steps. Half and twice give the same answers
-// (docs/benchmarks/constants.md).
+// jumps is the number of moves of each of two kinds (split or merge, birth or death) in a sweep.
+// With k components a move takes about 1/k of the time of the Gibbs steps. Half or twice this
+// number gives the same answers (docs/benchmarks/constants.md).
 const jumps = 3
 
 func (c *chain) sweep() {
@@ -96,8 +96,7 @@ func (c *chain) sweep() {
 }
 
 // gibbs draws allocations of rows, and then weights, parameters and β from their conditional
-// distributions. Afterwards it sorts the components by their means: the posterior does not depend
-// on their order.
+// distributions. Afterwards it sorts the components by their means.
 func (c *chain) gibbs() {
 	s, k := &c.state, c.state.size()
 	for len(c.rows) < k {
@@ -133,7 +132,7 @@ func (c *chain) gibbs() {
 // above 0.
 const leastGamma = 1e-290
 
-// far draws the component of a row from the logarithms of the densities.
+// far draws the component of a row far from all components, from the logarithms of their densities.
 func (c *chain) far(row int) int {
 	logs := make([]float64, c.state.size())
 	for j, one := range c.state.components {
@@ -151,7 +150,7 @@ func (c *chain) logSplitRatio(one, left, right component, u []float64, k int) fl
 	size := float64(k)
 	dirichlet := logsum.Gamma((size+1)*d) - logsum.Gamma(size*d) - logsum.Gamma(d) + (d-1)*(math.Log(left.weight)+math.Log(right.weight)-math.Log(one.weight))
 	prior := p.family.logPrior(left, b) + p.family.logPrior(right, b) - p.family.logPrior(one, b)
-	choice := math.Log(size + 1) // number of orders of the larger mixture, relative to the smaller
+	choice := math.Log(size + 1) // log of (k+1)!/k!, the ratio of the numbers of orders of the components
 	if !p.neighbours() {
 		choice = math.Ln2
 	}
@@ -176,10 +175,10 @@ func (c *chain) trySplit(k int) {
 	one := s.components[j]
 	left, right := c.p.family.split(one, u)
 	if !(left.mean < right.mean) || math.IsInf(c.p.family.proposal().log(u), -1) {
-		return // rounding
+		return // possible by rounding errors only
 	}
 	if c.p.neighbours() && (j > 0 && left.mean <= s.components[j-1].mean || j+1 < k && right.mean >= s.components[j+1].mean) {
-		return // no merge leads back unless left and right are neighbours
+		return // a merge could not reverse this split, since left and right are not neighbours
 	}
 	first, second := make([]float64, len(c.density)), make([]float64, len(c.density))
 	c.p.family.fill(first, left)
@@ -230,9 +229,10 @@ func (c *chain) take(logLik float64) {
 
 // birthOrDeath proposes a component from the prior or the removal of a component, each with
 // probability one half. All factors of the acceptance ratio but the likelihood cancel. A birth
-// draws from the prior given k. The k+1 possible places of the new component in the order cancel
-// the choice of one of k+1 components to die. With concentration δ, k+1 Dirichlet weights are one
-// weight w from Beta(δ, kδ), and k Dirichlet weights times 1 − w.
+// draws the component from its prior, and its weight w from Beta(δ, kδ) with the concentration δ.
+// If k Dirichlet weights are multiplied by 1 − w, they are with w a draw of k+1 Dirichlet weights.
+// The k+1 places of the new component in the order cancel the probability 1/(k+1) that it is the
+// one to be removed.
 func (c *chain) birthOrDeath() {
 	k, s, o := c.state.size(), &c.state, c.p.Options
 	if c.random.IntN(2) == 0 {
@@ -268,7 +268,7 @@ func (c *chain) birthOrDeath() {
 		return
 	}
 	j := c.random.IntN(k)
-	rest := 0.0 // 1 − the weight that dies, without cancellation
+	rest := 0.0 // 1 − weight of the removed component, as a sum that loses no digits
 	for i, one := range s.components {
 		if i != j {
 			rest += one.weight
@@ -287,7 +287,7 @@ func (c *chain) birthOrDeath() {
 	c.take(logLik)
 }
 
-// scaleWeights multiplies all weights by a number, and with them the parts that contain them.
+// scaleWeights multiplies all weights, and the terms part of the density, by a number.
 func (c *chain) scaleWeights(by float64) {
 	for j := range c.state.components {
 		c.state.components[j].weight *= by

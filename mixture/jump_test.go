@@ -105,8 +105,8 @@ func TestSplit(t *testing.T) {
 			}
 			require.InDeltaSlice(t, want, values, 1e-9)
 			require.InDelta(t, log, family.logJacobian(one, left, right, u), 1e-8, name)
-			// Clusters have no weights: at a given u₁, the Jacobian of the other parameters is as
-			// for weight 1.
+			// Clusters have no weights: given u₁, the Jacobian of their parameters is the Jacobian
+			// of components with weight 1.
 			alone := one
 			alone.weight = 1
 			left, right = family.split(alone, u)
@@ -171,8 +171,8 @@ func TestSplitRatioIsThatOfDensities(t *testing.T) {
 	}
 }
 
-// Multiplying numbers before taking a logarithm keeps the precision of the sum, also beyond the
-// range of float64.
+// The sum of logarithms is precise although logSum multiplies numbers first, even if the product of
+// all is outside of the range of float64.
 func TestLogSum(t *testing.T) {
 	x := []float64{1e-120, 1e-130, 1e-90, 3, 1e250, 1e-310, 7}
 	want := -400*math.Ln10 + math.Log(21)

@@ -12,8 +12,8 @@ import (
 )
 
 // checkModel compares the values of each column with the mixture of each draw, by the largest
-// difference of distribution functions. The reference is this difference for values simulated from
-// the draw.
+// difference of distribution functions. The reference distribution is the largest difference for
+// values simulated from the draw.
 func (s *Sample) checkModel(seed uint64) *modelcheck.Report {
 	p, random := s.problem, stream.Rand(seed, "model check")
 	report := &modelcheck.Report{Findings: []modelcheck.Finding{}}
@@ -62,7 +62,7 @@ func (p *Problem) simulate(s *state, row []float64, random *rand.Rand) {
 }
 
 // distance returns the Kolmogorov–Smirnov distance between the mixture and the sorted values of a
-// column. Equal values, as in counts, are compared once, after the last of them.
+// column. Equal values, as in counts, are compared once.
 func (p *Problem) distance(column int, sorted []float64, s *state) float64 {
 	largest, n, below := 0.0, float64(len(sorted)), 0.0
 	for i, y := range sorted {

@@ -33,7 +33,7 @@ func TestClustersFarApart(t *testing.T) {
 }
 
 // A quarter of the values are equal, as if they were at a limit of detection. Both samplers agree
-// on a component of no width at this value, but the answer is not trusted.
+// on a component of almost zero width at this value, but the answer is not trusted.
 func TestTiesAreNotTrusted(t *testing.T) {
 	testkit.Slow(t)
 	random := stream.Rand(2, "ties")
@@ -87,7 +87,7 @@ func TestInfinitePosteriors(t *testing.T) {
 		equal, others, components int
 		shape                     float64 // PrecisionShape
 	}{
-		{2, 1, 2, 2}, {1, 3, 2, 2}, // one component has the other values; a single row
+		{2, 1, 2, 2}, {1, 3, 2, 2}, // more different values than components; the others are a single row
 		{4, 3, 2, 2}, {5, 3, 2, 2}, {6, 3, 2, 2}, {7, 3, 2, 2},
 		{3, 3, 2, 1}, {4, 3, 2, 1}, {6, 3, 1, 2}, {6, 3, 3, 2}, {2, 2, 3, 2}, {4, 4, 3, 1},
 	} {

@@ -45,8 +45,8 @@ func (f normals) update(c component, rows []int, beta []float64, random *rand.Ra
 	return f.updateSums(c, float64(len(rows)), float64(len(rows)), sum, square, beta, random)
 }
 
-// updateSums draws mean and variance from the number of rows, and from the sum of their weights n,
-// the weighted sum of their values and the weighted sum of the squares.
+// updateSums draws the mean and variance of a component. Its arguments are the number of its rows,
+// the sum n of their weights, and the weighted sums of their values and of the squared values.
 func (f normals) updateSums(c component, rows, n, sum, square float64, beta []float64, random *rand.Rand) component {
 	v := 1 / (n/c.variance + 1/(f.o.MeanSD*f.o.MeanSD))
 	c.mean = sum/c.variance*v + math.Sqrt(v)*random.NormFloat64()

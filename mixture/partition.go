@@ -8,32 +8,33 @@ import (
 	"github.com/transdim/vti/internal/pick"
 )
 
-// partition is a sampler of the same posterior that has neither weights nor jumps between numbers
-// of components. Its state divides the rows into clusters, and the number of components k is summed
-// over (Miller and Harrison 2018; algorithm 8 of Neal 2000). Given that t components have rows, the
-// distribution of k has a closed form.
+// partition is a sampler of the posterior whose state has neither weights nor a number of
+// components k. It divides the rows into clusters and sums over k (Miller and Harrison 2018;
+// algorithm 8 of Neal 2000). Given that t components have rows, the distribution of k has a closed
+// form.
 type partition struct {
 	p        *Problem
 	random   *rand.Rand
 	cluster  []int // the cluster of each row
 	counts   []int
-	clusters []component // their weights are 1
+	clusters []component // parameters of the clusters, with weight 1
 	beta     []float64
 	// density[c][i] is the density of cluster c at row i.
 	density [][]float64
-	// fresh are clusters without rows, drawn from the prior, and freshDensity their densities at
+	// fresh holds clusters without rows, drawn from the prior, and freshDensity their densities at
 	// the rows.
 	fresh        [auxiliary]component
 	freshDensity [auxiliary][]float64
 	spare        [][]float64 // buffers
-	// componentsGiven[t][k-1] is p(k | t clusters); novelty[t] is the weight of a new cluster
-	// beside t others, in units where a cluster of n rows has weight n plus concentration.
+	// componentsGiven[t][k-1] is p(k | t clusters). In the prior for the cluster of a row, given t
+	// clusters of the other rows, a new cluster has the weight novelty[t], and a cluster of n rows
+	// has the weight n + concentration.
 	componentsGiven [][]float64
 	novelty         []float64
 }
 
-// auxiliary is the number of clusters in fresh: a row may move to any of them. Half and twice give
-// the same answers (docs/benchmarks/constants.md).
+// auxiliary is the number of clusters in fresh, to each of which a row may move. Half or twice this
+// number gives the same answers (docs/benchmarks/constants.md).
 const auxiliary = 3
 
 // newPartition starts with clusters of equal size, cut from the rows in the given order.
@@ -55,8 +56,9 @@ func (p *Problem) newPartition(order []int, clusters int, random *rand.Rand) *pa
 }
 
 // sizes returns p(k | t) for every number of clusters t, and the weights of new clusters. There are
-// k!/(k−t)! ways in which t clusters are k components. The Dirichlet distribution integrates to
-// 1/(kδ)(kδ+1)⋯(kδ+n−1) times a factor for each cluster, where n is the number of rows.
+// k!/(k−t)! ways to make each of t clusters a different one of k components. For n rows the
+// integral over Dirichlet weights is 1/(kδ)(kδ+1)⋯(kδ+n−1) times a factor for each cluster, δ the
+// concentration.
 func (p *Problem) sizes() (componentsGiven [][]float64, novelty []float64) {
 	most, d, n := p.Options.MaxComponents, p.Options.Concentration, float64(p.Rows())
 	logV := make([]float64, most+2)
@@ -161,7 +163,7 @@ func (s *partition) sweep() {
 	}
 }
 
-// far draws the cluster of a row from the logarithms of the densities.
+// far draws the cluster of a row far from all clusters, from the logarithms of their densities.
 func (s *partition) far(row int) int {
 	var logs []float64
 	for k, one := range s.clusters {
@@ -173,7 +175,7 @@ func (s *partition) far(row int) int {
 	return pick.Log(logs, s.random.Float64())
 }
 
-// remove removes an empty cluster. The last cluster takes its number.
+// remove removes the empty cluster c. The last cluster takes the number c.
 func (s *partition) remove(c int) {
 	last := len(s.counts) - 1
 	if len(s.density) > last { // density is empty after a merge

@@ -8,9 +8,9 @@ import (
 
 // splitOrMerge splits a cluster or merges two clusters with neighbouring means, each with
 // probability one half. Moves of single rows would take long to reach the same state. Parameters of
-// clusters are split and merged as in chain. A split needs the share of the left cluster in the
-// weight. Clusters have no weights, so the share is drawn for the move: from Beta(2, 2) for a
-// split, and from Beta(1+n₁, 1+n₂) for a merge of clusters of n₁ and n₂ rows.
+// clusters are split and merged by the methods of the interface splitting. These need the share of
+// the left cluster in the weight. Since clusters have no weights, a split draws it from Beta(2, 2),
+// and a merge of clusters of n₁ and n₂ rows draws it from Beta(1+n₁, 1+n₂).
 func (s *partition) splitOrMerge() {
 	t := len(s.counts)
 	if s.random.IntN(2) == 0 {
@@ -46,7 +46,7 @@ func (s *partition) share(u1 float64, row int, left, right component) float64 {
 }
 
 // logRatio returns the log acceptance ratio of a split of one of t clusters. member reports whether
-// a row belongs to the cluster, inLeft whether it goes to the left part.
+// a row belongs to the cluster, and inLeft whether it goes to the left part.
 func (s *partition) logRatio(one, left, right component, u []float64, t int, member func(i int) bool, inLeft func(i int) bool) float64 {
 	o, f, log := s.p.Options, s.p.family, 0.0
 	n1, n2 := 0.0, 0.0
@@ -68,15 +68,15 @@ func (s *partition) logRatio(one, left, right component, u []float64, t int, mem
 		return math.Inf(-1) // both parts must have rows
 	}
 	d := o.Concentration
-	// novelty[t] is δ V(t+1)/V(t), V(t) the factor of t clusters in the probability of a partition.
-	// A cluster of n rows has the further factor Γ(n+δ)/Γ(δ).
+	// The probability of a partition into t clusters is a factor V(t) times a factor Γ(n+δ)/Γ(δ)
+	// for each cluster of n rows. novelty[t] is δ V(t+1)/V(t).
 	log += math.Log(s.novelty[t]/d) + logsum.Gamma(n1+d) + logsum.Gamma(n2+d) - logsum.Gamma(n1+n2+d) - logsum.Gamma(d)
 	log += f.logPrior(left, s.beta) + f.logPrior(right, s.beta) - f.logPrior(one, s.beta)
 	logMerge := logsum.Gamma(n1+n2+2) - logsum.Gamma(n1+1) - logsum.Gamma(n2+1) + n1*math.Log(u[0]) + n2*math.Log(1-u[0])
 	// A split chooses one of t clusters with probability 1/t. A merge chooses one of t+1 clusters,
 	// with probability 1/(t+1), and merges it with the next larger one.
 	choice := math.Log(float64(t) / float64(t+1))
-	if !s.p.neighbours() { // any two of t+1
+	if !s.p.neighbours() { // a merge chooses any two of t+1 clusters
 		choice = math.Log(2 / float64(t+1))
 	}
 	return log + choice + logMerge - f.proposal().log(u) + f.logJacobian(one, left, right, u)
@@ -90,11 +90,11 @@ func (s *partition) trySplit(c int) {
 	one.weight = 1
 	left, right := s.p.family.split(one, u)
 	if !(left.mean < right.mean) || math.IsInf(s.p.family.proposal().log(u), -1) {
-		return // rounding
+		return // possible by rounding errors only
 	}
 	for k, other := range s.clusters {
 		if k != c && s.p.neighbours() && other.mean >= left.mean && other.mean <= right.mean {
-			return // no merge leads back across another cluster
+			return // a merge could not reverse this split, since another mean lies between
 		}
 	}
 	toLeft := make([]bool, len(s.cluster))
@@ -135,6 +135,6 @@ func (s *partition) tryMerge(c, other int) {
 			s.counts[c]++
 		}
 	}
-	s.spare, s.density = append(s.spare, s.density...), s.density[:0] // the densities are of old parameters; the next sweep fills them again
+	s.spare, s.density = append(s.spare, s.density...), s.density[:0] // densities of clusters with old parameters, which the next sweep computes again
 	s.remove(other)
 }

@@ -19,12 +19,12 @@ type Problem struct {
 	Options Options
 	// Path is the file of the table.
 	Path string
-	// Notes are remarks on the table for the reader, in sentences.
+	// Notes are remarks on the table, in sentences, for the reader of the answer.
 	Notes []string
 
 	family  family
 	columns []column
-	numbers []int // of the rows in the file
+	numbers []int // numbers of the rows in the file
 	unit    string
 }
 
@@ -37,17 +37,16 @@ type column struct {
 
 func (c column) value(y float64) float64 { return c.centre + c.scale*y }
 
-// Limits on the number of rows: few rows do not inform, and many take too long.
+// Limits on the number of rows.
 const (
 	fewestRows = 3
 	// MostRows is the largest number of rows.
 	MostRows = 100_000
 )
 
-// fewestValues is the number of different values below which a column with equal values looks like
-// categories. In other columns, the certificate reports whether components describe equal values.
-// If 200 normal values are rounded to 6, 8, 10, 13 and 18 different values, answers are trusted
-// with 13 and 18 only.
+// fewestValues is the number of different values below which a column with equal values is taken
+// for categories and refused. Of 200 normal values rounded to 6, 8, 10, 13 and 18 different values,
+// answers are trusted with 13 and 18 only.
 const fewestValues = 10
 
 // NewProblem reads the columns and checks them. Its errors name the cell.
@@ -141,8 +140,8 @@ func (p *Problem) read(t *table.Table, name string) error {
 	return nil
 }
 
-// checkRank fails if a column is a linear combination of the others, so that no covariance matrix
-// exists.
+// checkRank returns an error if a column is a linear combination of other columns, so that their
+// covariance matrix is singular.
 func (p *Problem) checkRank() error {
 	n, d := p.Rows(), len(p.columns)
 	if n < d+2 {

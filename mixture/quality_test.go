@@ -15,8 +15,8 @@ import (
 	"github.com/transdim/vti/rjmcmc"
 )
 
-// The reference sums run over all assignments of rows to up to three components. There are 20 rows,
-// but 12 rows for Student components, whose means need quadrature.
+// Answers are compared with sums over all assignments of rows to up to three components. Tables
+// have 20 rows, or 12 rows for Student components, whose means need quadrature.
 //
 //	go test -tags quality -v -run QualityOfSmallMixtures -timeout 60m ./mixture
 func TestQualityOfSmallMixtures(t *testing.T) {
@@ -34,9 +34,9 @@ func cpuSeconds(t *testing.T) float64 {
 	return float64(usage.Utime.Sec+usage.Stime.Sec) + float64(usage.Utime.Usec+usage.Stime.Usec)*1e-6
 }
 
-// This test compares three methods with the exact sum, in error and time: the engine, chains on the
-// same Target, and the samplers of vti mixture. It prints all results, and judges only the samplers
-// of vti mixture.
+// This test compares three methods with the exact sum, in error and time: vti.Solve, chains on the
+// same Target, and the samplers of vti mixture. It prints all results, and fails only for errors of
+// the samplers of vti mixture.
 //
 //	go test -tags quality -v -run QualityOfMethods -timeout 60m ./mixture
 func TestQualityOfMethods(t *testing.T) {

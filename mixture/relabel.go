@@ -7,13 +7,14 @@ import (
 	"github.com/transdim/vti/internal/rank"
 )
 
-// relabelRounds is the largest number of passes over the draws. Usually a few passes are enough.
+// relabelRounds is the largest number of passes over the draws. Usually a few passes suffice.
 const relabelRounds = 50
 
 // relabel orders the components of every draw so that the draws agree best on the rows of each
-// component. It serves mixtures of several columns, which have no natural order. In the algorithm
-// of Stephens (2000) two steps alternate: averaging over the draws the probabilities that rows
-// belong to components, and ordering the components of each draw to be nearest to this average.
+// component. It is needed for several columns, where means have no natural order. The algorithm of
+// Stephens (2000) alternates two steps: it averages over the draws the probabilities that rows
+// belong to components, and then puts the components of each draw into the order that is nearest to
+// this average.
 func (p *Problem) relabel(draws []kept) []kept {
 	if len(draws) == 0 {
 		return draws
@@ -79,8 +80,8 @@ func (p *Problem) relabel(draws []kept) []kept {
 	return list
 }
 
-// assign gives every row of a square table of costs a different column, at the least total cost. It
-// is the Hungarian algorithm, by shortest augmenting paths (Jonker and Volgenant 1987).
+// assign returns a different column for every row of a square table of costs, with the least total
+// cost. It uses the Hungarian algorithm by shortest augmenting paths (Jonker and Volgenant 1987).
 func assign(cost [][]float64) []int {
 	n := len(cost)
 	rowOf, from := make([]int, n+1), make([]int, n+1) // indexed by columns, counted from 1; 0 is the root

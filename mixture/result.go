@@ -23,7 +23,8 @@ type Result struct {
 	// Expected is the posterior mean of the number of components.
 	Expected Number `json:"expected_components"`
 	// Given describes the components given the most probable number of components. They are in the
-	// order of their means; with several columns, in the order of the relabelled draws.
+	// order of their means. With several columns the order is arbitrary, but the same in all draws,
+	// which are relabelled.
 	Given Given `json:"given_most_probable"`
 	// Density is the density of a new value in each column, averaged over numbers of components.
 	// For counts it is the probability of the value.
@@ -44,7 +45,7 @@ type DataSummary struct {
 // CertificateReport is the verdict on the computation. Jumps reports on reversible-jump chains over
 // mixtures, Partitions on samplers of clusters of rows that sum over numbers of components.
 type CertificateReport struct {
-	// Verdict is the verdict, Basis the kind of computation that it rests on.
+	// Verdict is the verdict, and Basis the kind of computation that gave the answer.
 	Verdict    vti.Verdict  `json:"verdict"`
 	Basis      vti.Basis    `json:"basis"`
 	Jumps      MethodReport `json:"jumps"`
@@ -63,7 +64,7 @@ type MethodReport struct {
 	// Samplers is the number of samplers. RHat and ESS are computed from their numbers of
 	// components or clusters.
 	Samplers int    `json:"samplers"`
-	Sweeps   int    `json:"sweeps"` // per sampler
+	Sweeps   int    `json:"sweeps"` // sweeps of each sampler
 	RHat     Number `json:"rhat"`
 	ESS      Number `json:"ess"`
 	SE       Number `json:"se"` // the largest standard error of the probability of a number of components
@@ -71,14 +72,15 @@ type MethodReport struct {
 
 // Count is a number of components with its probability.
 type Count struct {
-	// Probability is the posterior probability of this number of components, SE its standard error.
+	// Probability is the posterior probability of this number of components, and SE its standard
+	// error.
 	Components  int    `json:"components"`
 	Probability Number `json:"probability"`
 	SE          Number `json:"se"`
 	// Jumps and Partitions are the probabilities that the two methods give.
 	Jumps      Number `json:"jumps"`
 	Partitions Number `json:"partitions"`
-	// Occupied is the posterior probability that this number of components have rows.
+	// Occupied is the posterior probability that exactly this number of components have rows.
 	Occupied Number `json:"occupied"`
 }
 
@@ -105,8 +107,8 @@ type Component struct {
 }
 
 // ColumnSummary describes a component in one column. Mean is its location, or the rate of counts.
-// SD is its scale. For Student components the scale is not the standard deviation; for counts SD is
-// nil.
+// SD is its scale, which for Student components is not the standard deviation. SD is nil for
+// counts.
 type ColumnSummary struct {
 	Column string   `json:"column"`
 	Mean   Summary  `json:"mean"`

@@ -56,15 +56,14 @@ func Run(ctx gocontext.Context, problem *Problem, cfg RunConfig) (*Result, error
 	return result, result.write(cfg.Dir)
 }
 
-// farApart is the difference between the two methods, in standard errors, above which they
-// disagree. The largest of a dozen differences of normal numbers exceeds it in about 1 of 1,000
-// runs. The standard errors are themselves only accurate to a tenth, because they come from the
-// means of few rounds. None of 160 answers on simulated tables has a larger difference
-// (docs/benchmarks/constants.md).
+// farApart is the difference between the two methods, in standard errors, above which the verdict
+// is doubtful. The largest of a dozen standard normal numbers exceeds it in 1 of 12,000 runs.
+// Standard errors, which come from the means of few rounds, are only accurate to a tenth. None of
+// 160 answers on simulated tables has a larger difference (docs/benchmarks/constants.md).
 const farApart = 4.5
 
-// certificate judges the computation: two methods in different spaces have to agree. It also judges
-// the mixing of both.
+// certificate returns the verdict on the computation. It judges the mixing of both methods and
+// whether they agree.
 func (s *Sample) certificate() CertificateReport {
 	_, se := s.combined()
 	largest := slices.Max(se)
@@ -84,7 +83,7 @@ func (s *Sample) certificate() CertificateReport {
 }
 
 // judgeQuestion lowers the verdict where the table, or the limit on the number of components, makes
-// the answer doubtful at any precision.
+// the answer doubtful even without sampling errors.
 func (s *Sample) judgeQuestion(j *verdict.Judgement) {
 	if last := len(s.jumping.probability) - 1; s.jumping.probability[last] > 0.01 {
 		j.Lower(vti.Doubtful, "the largest number of components, %d, has probability %.2g: more are likely, allow them with --max-components", last+1, s.jumping.probability[last])
@@ -142,7 +141,7 @@ func (r *Result) answer() string {
 		return text + "."
 	}
 	one := fmt.Sprintf("%.2g", float64(r.Counts[0].Probability))
-	if r.Counts[0].Probability < 1e-5 { // smaller than the number of draws can resolve
+	if r.Counts[0].Probability < 1e-5 { // too small to be estimated from this number of draws
 		one = "below 1e-5"
 	}
 	return text + "; one alone: " + one + "."

@@ -15,7 +15,7 @@ import (
 
 // SampleConfig sets the length of sampling. The zero value is ready to use.
 type SampleConfig struct {
-	// Seed selects the random streams.
+	// Seed is the seed of all random numbers.
 	Seed uint64
 	// Sweeps is the largest number of sweeps of each sampler (default 400,000).
 	Sweeps int
@@ -26,30 +26,29 @@ type SampleConfig struct {
 	Progress func(sweeps int, se float64)
 }
 
-// Constants of sampling. Half and twice of all of them give the same answers
+// Constants of sampling. Half or twice each constant gives the same answers
 // (docs/benchmarks/constants.md).
 const (
 	samplers = 4 // number of samplers of each method
 	// roundSweeps is the number of sweeps in a round, unless fewer sweeps are requested in all.
 	// Standard errors come from the means of rounds, so a round must be long compared with the
-	// autocorrelation time of a sampler. Every answer takes at least a few rounds. With 2,000
-	// instead of 4,000 an error of 0.01 takes half the time on two tables, and standard errors stay
-	// right (docs/benchmarks/constants.md).
+	// autocorrelation time of a sampler. With 2,000 instead of 4,000 sweeps an error of 0.01 takes
+	// half the time on two tables, and standard errors stay right.
 	roundSweeps  = 2000
 	roundShare   = 20 // a round has at most 1/roundShare of all sweeps
 	burnInRounds = 1
 	fewestRounds = 6
-	tiesRounds   = 2  // number of rounds after which components of equal values end sampling
+	tiesRounds   = 2  // number of rounds after which sampling ends if it finds only components of equal values
 	traceEvery   = 20 // number of sweeps between kept states
 
-	// rare is the probability of a number of components below which the verdict ignores it.
+	// The verdict ignores numbers of components with a probability below rare.
 	rare = 0.001
 )
 
 // estimate is the estimate of p(k | data) by one method.
 type estimate struct {
-	// probability[k-1] estimates p(k | data). Its standard error se[k-1] comes from the means of
-	// rounds.
+	// probability[k-1] estimates p(k | data). Its standard error se[k-1] is computed from the means
+	// of rounds.
 	probability, se []float64
 	rHat, ess       float64
 	batches         [][]float64
@@ -74,12 +73,12 @@ func (e *estimate) summarize() {
 	e.rHat, e.ess = s.RHat, s.ESS
 	count := float64(len(e.trace) * len(e.trace[0]))
 	e.ess = math.Min(e.ess, count)
-	if math.IsNaN(s.RHat) { // the number never changed in any sampler
+	if math.IsNaN(s.RHat) { // the number of components never changed in any sampler
 		e.rHat, e.ess = 1, count
 	}
 }
 
-// kept is a kept draw of a chain.
+// kept is a draw of a chain that is stored.
 type kept struct {
 	state state
 	logP  float64
@@ -168,7 +167,7 @@ func (p *Problem) order() []int {
 	return order
 }
 
-// cut divides a list of rows into parts of equal size.
+// cut divides a list of rows into parts of nearly equal size.
 func cut(order []int, parts int) [][]int {
 	list := make([][]int, parts)
 	for j := range list {
@@ -241,8 +240,9 @@ func (s *Sample) combined() (probability, se []float64) {
 	return probability, se
 }
 
-// disagreement returns the largest difference between the methods, in standard errors, and its
-// number of components. It ignores numbers of components that are rare by both methods.
+// disagreement returns the largest difference between the methods, in standard errors, and the
+// number of components with this difference. It ignores numbers of components whose probability is
+// below rare by both methods.
 func (s *Sample) disagreement() (sigmas float64, components int) {
 	for k, p := range s.jumping.probability {
 		q := s.cluster.probability[k]

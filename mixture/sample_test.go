@@ -17,7 +17,8 @@ import (
 )
 
 // Given the clusters of the rows, p(k) is proportional to the number of ways in which the clusters
-// are k components, and sums to one. No more clusters than components are opened.
+// are k components, and sums to one. There are never more clusters than the largest number of
+// components.
 func TestSizes(t *testing.T) {
 	p := problemOf(t, Options{MaxComponents: 4}, []float64{1, 2.5, 2.7, 4, 9, 9.3})
 	componentsGiven, novelty := p.sizes()

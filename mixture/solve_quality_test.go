@@ -13,9 +13,9 @@ import (
 	"github.com/transdim/vti/gpu"
 )
 
-// The importance weights of a flow over mixtures have heavy tails. At a Pareto k̂ of 0.62 to 0.66
-// over some ten thousand draws, p(k | data) was off by 0.018 to 0.036, which is 3.5 to 8 of its
-// stated standard errors. The test compares answers that vti.Solve trusts with the sampler over
+// If a flow approximates the posterior of a mixture, importance weights have heavy tails. With a
+// Pareto k̂ of 0.62 to 0.66 over ten thousand draws, errors of p(k | data) can be 8 times the
+// stated standard error. The test compares answers that vti.Solve trusts with the sampler of
 // partitions, to 0.01 or four standard errors.
 //
 //	go test -tags quality -v -run SolveTrustsNoWrongMixture ./mixture

@@ -20,19 +20,19 @@ import (
 //	B    [d,d], symmetric, B and I − B positive definite: with S = Σ − L a aᵀ Lᵀ = L′ L′ᵀ, the
 //	     covariances are L′ B L′ᵀ / u₁ and L′ (I − B) L′ᵀ / (1 − u₁)
 //
-// They are stored as u₁, a, and the lower triangle of B by rows.
+// The slice u holds u₁, a, and the lower triangle of B by rows.
 
-// vectorNumbers is the number of columns d. Its methods draw the numbers of a split: u₁ ~ Beta(2,
-// 2), |a| ~ Beta(2, 2) in a uniform direction, and B from a matrix beta distribution with mean u₁
-// I.
+// vectorNumbers is the proposal of the numbers of a split for the number of columns d that it
+// holds: u₁ ~ Beta(2, 2), |a| ~ Beta(2, 2) in a uniform direction, and B from a matrix beta
+// distribution with mean u₁ I.
 type vectorNumbers int
 
-// betaDegrees sets the concentration of B about u₁ I. It is the number of degrees of freedom, in
-// units of d + 1, above the least number for which the density has no poles. Half and twice give
-// the same answers (docs/benchmarks/constants.md).
+// betaDegrees sets the concentration of B about u₁ I. The two parameters of its matrix beta
+// distribution exceed (d + 1)/2, below which the density has poles, by (d + 1) betaDegrees times u₁
+// and 1 − u₁. Half or twice this value gives the same answers (docs/benchmarks/constants.md).
 const betaDegrees = 2
 
-// degrees returns the parameters of the distribution of B.
+// degrees returns the two parameters of the matrix beta distribution of B, given the share u₁.
 func (d vectorNumbers) degrees(share float64) (p, q float64) {
 	least := float64(d+1) / 2
 	return least * (1 + 2*betaDegrees*share), least * (1 + 2*betaDegrees*(1-share))
@@ -63,7 +63,7 @@ func (d vectorNumbers) draw(random *rand.Rand) []float64 {
 	return appendLower(u, &b)
 }
 
-// log returns the log density with respect to u₁, a and the distinct entries of B.
+// log returns the log density of u with respect to u₁, a and the lower triangle of B.
 func (d vectorNumbers) log(u []float64) float64 {
 	if !(u[0] > 0 && u[0] < 1 && u[1] > 0) {
 		return math.Inf(-1)
@@ -93,8 +93,8 @@ func (d vectorNumbers) logGamma(x float64) float64 {
 	return total
 }
 
-// roots returns the Cholesky factors of B and I − B and their log determinants; ok is false where
-// the factors do not exist.
+// roots returns the Cholesky factors and the log determinants of B and I − B. ok is false if a
+// factor does not exist.
 func (d vectorNumbers) roots(u []float64) (b, rest *mat.TriDense, logB, logRest float64, ok bool) {
 	size := int(d)
 	matrices := [2]*mat.SymDense{mat.NewSymDense(size, nil), mat.NewSymDense(size, nil)}
@@ -135,7 +135,7 @@ func (f vectors) split(one component, u []float64) (left, right component) {
 		means[1][i] = one.vector.mean[i] + apart[i]*math.Sqrt(u1/(1-u1))
 	}
 	b, rest, _, _, ok := vectorNumbers(d).roots(u)
-	if !ok { // by rounding: the proposal has no density there
+	if !ok { // by rounding errors; the proposal density is 0 at such u
 		return one, one
 	}
 	// root is the Cholesky factor of I − a aᵀ.
@@ -173,7 +173,7 @@ func (f vectors) merge(left, right component) (one component, u []float64) {
 	u1 := left.weight / w
 	mean := make([]float64, d)
 	first, second := math.Sqrt(u1), math.Sqrt(1-u1)
-	columns := mat.NewDense(d, 2*d+1, nil) // the sum of the outer products of its columns is the covariance
+	columns := mat.NewDense(d, 2*d+1, nil) // the covariance is the sum of the outer products of these columns
 	for i := range d {
 		mean[i] = u1*left.vector.mean[i] + (1-u1)*right.vector.mean[i]
 		for j := range i + 1 {
@@ -199,9 +199,9 @@ func (f vectors) merge(left, right component) (one component, u []float64) {
 	return one, appendLower(u, &b)
 }
 
-// logJacobian returns the sum of the logs of four factors: w for the weights, |L| / √(u₁(1−u₁))^d
-// for the means, 1 for replacing Σ by S at a given difference of the means, and |S|^{(d+1)/2} /
-// (u₁(1−u₁))^{d(d+1)/2} for the two covariances.
+// logJacobian returns the sum of the logs of three factors: w for the weights, where w is the
+// weight of one, |L| / √(u₁(1−u₁))^d for the means, and |S|^{(d+1)/2} / (u₁(1−u₁))^{d(d+1)/2} for
+// the covariances. Replacing Σ by S, given the difference of the means, has the factor 1.
 func (f vectors) logJacobian(one, _, _ component, u []float64) float64 {
 	d := float64(f.dim())
 	offset := u[1 : 1+f.dim()]
@@ -212,7 +212,7 @@ func (f vectors) logJacobian(one, _, _ component, u []float64) float64 {
 // solveLower returns L⁻¹ M.
 func solveLower(lower *mat.TriDense, m mat.Matrix) *mat.Dense {
 	var out mat.Dense
-	_ = out.Solve(lower, m) // an ill-conditioned solution has zero density, or nearly zero
+	_ = out.Solve(lower, m) // ignore the error of an ill-conditioned L: the density of such a proposal is nearly 0
 	return &out
 }
 

@@ -22,7 +22,8 @@ func lowerOf(a11, a21, a22 *Node) lower {
 	return lower{first, second, Sqrt(Sub(a22, Square(second)))}
 }
 
-// times returns L M Lᵀ divided by over, as entries 11, 21 and 22, for a symmetric M.
+// times returns L M Lᵀ divided by over, as entries 11, 21 and 22, for the symmetric M with entries
+// m11, m21 and m22.
 func (l lower) times(m11, m21, m22, over *Node) []*Node {
 	cross := Add(Mul(l[1], m11), Mul(l[2], m21))
 	last := Add(Add(Mul(Square(l[1]), m11), MulScalar(Mul(Mul(l[1], l[2]), m21), 2)), Mul(Square(l[2]), m22))
@@ -48,7 +49,7 @@ func vectorSplit(x []*Node) []*Node {
 	return append(out, within.times(Sub(one, b[0]), Neg(b[1]), Sub(one, b[2]), rest)...)
 }
 
-// numbersOf returns the weight, mean and covariance of a component of two columns.
+// numbersOf returns the weight, mean and covariance of a component of two columns as a list.
 func numbersOf(c component) []float64 {
 	var covariance mat.SymDense
 	covariance.SymOuterK(1, c.vector.lower)
@@ -115,11 +116,11 @@ func TestNumbersOfVectorSplits(t *testing.T) {
 	require.InDelta(t, volume, mean, 4*math.Sqrt((square-mean*mean)/draws))
 }
 
-// TestSplitsKeepThePosterior checks that splits and merges leave the joint distribution of mixtures
-// and data unchanged, and the distribution of clusters and data, for every family (Geweke 2004). A
-// mixture and its data are drawn from the prior, and a few moves given the data follow. The
-// distribution of the mixture must still be the prior. The test compares 36 means, each to 4.5
-// standard errors; one seed in 4,000 fails by chance.
+// TestSplitsKeepThePosterior checks for every family that splits and merges leave the joint
+// distribution of mixtures and data, and of clusters and data, unchanged (Geweke 2004). A mixture
+// and its data are drawn from the prior, and a few moves given the data follow. The distribution of
+// the mixture must still be the prior. The test compares 36 means to 4.5 standard errors each, and
+// fails for one seed in 4,000 by chance.
 func TestSplitsKeepThePosterior(t *testing.T) {
 	testkit.Slow(t)
 	const draws, n, most = 20_000, 5, 3

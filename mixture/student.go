@@ -11,11 +11,11 @@ import (
 )
 
 // students is the family of Student t components with known degrees of freedom. Locations and
-// squared scales have the priors that means and variances of normal components have, and split in
-// the same way.
+// squared scales have the priors of means and variances of normal components, and are split in the
+// same way.
 type students struct {
 	normals
-	constant float64 // constant of the log density
+	constant float64 // the part of the log density that depends on the degrees of freedom only
 }
 
 func newStudents(y []float64, o Options) students {
@@ -23,8 +23,8 @@ func newStudents(y []float64, o Options) students {
 	return students{newNormals(y, o), logsum.Gamma((df+1)/2) - logsum.Gamma(df/2) - 0.5*math.Log(math.Pi*df)}
 }
 
-// update draws a weight of every row, and then the parameters. Given the weights, the rows are
-// normal.
+// update draws a precision factor of every row, given which the rows are normal, and then the
+// parameters.
 func (f students) update(c component, rows []int, beta []float64, random *rand.Rand) component {
 	n, sum, square, df := 0.0, 0.0, 0.0, f.o.DF
 	for _, i := range rows {

@@ -13,10 +13,10 @@ const (
 	summaryDraws = 2000 // the largest number of kept draws that are used
 	// densityPoints is the number of points at which a density is computed.
 	densityPoints = 240
-	densityMargin = 0.08 // part of the range that is added on both sides
+	densityMargin = 0.08 // fraction of the range of a column that is added on both sides
 )
 
-// thinned returns evenly spaced draws. The argument most bounds their number.
+// thinned returns at most the given number, most, of evenly spaced draws.
 func thinned(draws []kept, most int) []kept {
 	if len(draws) <= most {
 		return draws

@@ -14,7 +14,7 @@ import (
 	"github.com/transdim/vti/table"
 )
 
-// problemOf returns a problem of one column in memory.
+// problemOf returns the problem of one column y.
 func problemOf(t *testing.T, options Options, y []float64) *Problem {
 	t.Helper()
 	options.Columns = []string{"y"}
@@ -43,7 +43,8 @@ func stateOf(theta []float64) (s state, logJacobian float64) {
 		logShare, logLeft := -log1pExp(-x), -log1pExp(x)
 		s.components[j-1].weight = math.Exp(logRest + logShare)
 		s.components[j].mean = s.components[j-1].mean + math.Exp(theta[3*j+1])
-		// This is d weight / d stick = rest · share · (1 − share).
+		// The derivative of a weight by its stick is rest · share · (1 − share), and theta[3*j+1]
+		// the log of the derivative of mean j+1.
 		logJacobian += logRest + logShare + logLeft + theta[3*j+1]
 		logRest += logLeft
 	}
@@ -80,7 +81,7 @@ func TestTargetIsTheDensityOfTheHost(t *testing.T) {
 			other[d] = 3 * random.NormFloat64()
 		}
 		noisy = append(noisy, other)
-		// The prior of k is not part of the graph's joint density.
+		// The joint density of the graph is given k, without the prior probability 1/4 of k.
 		want = append(want, p.LogJoint(row[:3*k])+math.Log(4))
 	}
 	for _, values := range [][][]float64{theta, noisy} {
@@ -92,7 +93,8 @@ func TestTargetIsTheDensityOfTheHost(t *testing.T) {
 	}
 }
 
-// Coordinates of a state lead back to it, and their Jacobian agrees with finite differences.
+// The coordinates of a state map back to the state, and their Jacobian agrees with finite
+// differences.
 func TestCoordinates(t *testing.T) {
 	s := state{[]component{{0.2, -0.3, 0.01, nil}, {0.5, 0.1, 0.2, nil}, {0.3, 0.4, 0.05, nil}}, []float64{0.7}}
 	theta := s.coordinates()
@@ -130,7 +132,7 @@ func (s *state) coordinates() []float64 {
 	theta := make([]float64, blockSize*k)
 	theta[0], theta[1], theta[2] = math.Log(s.beta[0]), c[0].mean, math.Log(c[0].variance)
 	for j := 1; j < k; j++ {
-		after := 0.0 // the weight of the components after stick j, without cancellation
+		after := 0.0 // the weight of the components after component j, summed without loss of digits
 		for _, one := range c[j:] {
 			after += one.weight
 		}

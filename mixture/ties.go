@@ -6,7 +6,7 @@ import (
 	"sort"
 )
 
-// ties holds the different values of a column, with the number of rows that share each.
+// ties holds the different values of a column, and counts the rows with each value.
 type ties struct {
 	values []float64 // all different values, increasing
 	counts []int
@@ -34,15 +34,15 @@ func (t *ties) most() (value float64, rows int) {
 	return value, rows
 }
 
-// infinite reports whether the posterior of a column with these values has infinite mass. For small
-// β, the density of the rows of a component, integrated over its mean and variance, is proportional
-// to β^(−(m−1)/2) if all its m rows are equal, and to β^α, α = PrecisionShape, if they are not. The
-// prior of β is proportional to β^(g−1), g = ScaleShape. The integral over β diverges at 0 where
-// the exponents of the components and of the prior add up to −1 or less.
+// infinite reports whether the posterior of a column with these values has infinite mass. The
+// density of the m rows of a component, integrated over its mean and variance, is for small β
+// proportional to β^(−(m−1)/2) if all rows are equal, and otherwise to β^α with α = PrecisionShape.
+// The prior of β is proportional to β^(g−1), g = ScaleShape. The integral over β diverges at 0
+// where the exponents of the components and of the prior add up to −1 or less.
 func (t *ties) infinite(o Options) bool {
 	largest := slices.Sorted(slices.Values(t.counts))
 	exponent := o.ScaleShape
-	if len(largest) > o.MaxComponents { // one component has all other values
+	if len(largest) > o.MaxComponents { // one component has all rows with other values
 		largest = largest[len(largest)-o.MaxComponents+1:]
 		exponent += o.PrecisionShape
 	}
@@ -52,8 +52,8 @@ func (t *ties) infinite(o Options) bool {
 	return exponent <= 0
 }
 
-// spike reports whether a component is at a shared value and narrower than half the distance to the
-// next value.
+// spike reports whether a component is at a value of several rows, and is narrower than half the
+// distance to the nearest different value.
 func (t *ties) spike(mean, scale float64) bool {
 	at := sort.SearchFloat64s(t.values, mean)
 	if at == len(t.values) || at > 0 && mean-t.values[at-1] < t.values[at]-mean {
@@ -69,9 +69,10 @@ func (t *ties) spike(mean, scale float64) bool {
 	return t.counts[at] > 1 && scale < gap/2 && math.Abs(mean-t.values[at]) < 3*scale
 }
 
-// Limits on spikes, which are components that describe equal values: spikeShare is the share of
-// draws above which a spike is reported, spikeDominant the share above which more draws are
-// useless, and spikeRows the least expected number of rows of a spike.
+// Limits on spikes, which are components that describe only equal values. Spikes in more than
+// spikeShare of the draws lower the verdict. If they are in more than spikeDominant of the draws
+// and the posterior has infinite mass, sampling ends. spikeRows is the least expected number of
+// rows of a spike.
 const (
 	spikeShare    = 0.02
 	spikeDominant = 0.5
@@ -80,7 +81,7 @@ const (
 
 // spikes describes the spikes of one column.
 type spikes struct {
-	share  float64 // of the draws
+	share  float64 // share of the draws that have a spike
 	column column  // column of the spike
 	ties   *ties   // ties of the column
 	// infinite reports whether the posterior has infinite mass, so that only rounding limits the

@@ -13,7 +13,8 @@ import (
 // vectors is the family of normal components of several columns, each with range 1 on the working
 // scale. The priors are means ~ N(0, MeanSD² I), covariances inverse Wishart with scale matrix 2
 // diag β and 2 PrecisionShape + d − 1 degrees of freedom, d the number of columns, and every β_j ~
-// Gamma(ScaleShape, ScaleRate). Each column alone then has the prior of a single column.
+// Gamma(ScaleShape, ScaleRate). The marginal prior of each column is then the prior of normal
+// components of one column.
 type vectors struct {
 	rows [][]float64 // [n][d]
 	o    Options
@@ -80,8 +81,8 @@ func (f vectors) logPrior(c component, beta []float64) float64 {
 	return total
 }
 
-// inverseWishart draws the factor L of an inverse Wishart matrix with the scale matrix C Cᵀ, where
-// C is scale.
+// inverseWishart draws the factor L of an inverse Wishart matrix L Lᵀ with the scale matrix C Cᵀ.
+// The argument scale is C.
 func inverseWishart(scale *mat.TriDense, degrees float64, random *rand.Rand) *mat.TriDense {
 	d, _ := scale.Dims()
 	// Let A Aᵀ be a standard Wishart matrix. The covariance is then M Mᵀ with M = C A⁻ᵀ.
@@ -156,7 +157,7 @@ func (f vectors) update(c component, rows []int, beta []float64, random *rand.Ra
 	mean := make([]float64, d)
 	if root.Factorize(&precision) {
 		var centre, noise mat.VecDense
-		_ = root.SolveVecTo(&centre, right) // an ill-conditioned solution is still a proposal of Gibbs steps
+		_ = root.SolveVecTo(&centre, right) // ignore the warning that the matrix is ill-conditioned
 		z := mat.NewVecDense(d, nil)
 		for j := range d {
 			z.SetVec(j, random.NormFloat64())
