@@ -12,21 +12,21 @@ import (
 	"github.com/transdim/vti/internal/rundir"
 )
 
-// Question holds the settings with which a run asks package vti for an answer.
+// Question holds the settings of the training and the certificates of a run.
 type Question struct {
-	// Fit configures training, as returned by [Training.Configure]. If FirstRound is set
-	// [vti.Solve] chooses the amount of work. If it is 0 the run trains for Steps steps and
-	// certifies once.
+	// Fit configures training, as returned by [Training.Configure]. If its field FirstRound is set,
+	// [vti.Solve] chooses the amount of work. If FirstRound is 0, the run trains for Steps steps
+	// and certifies once.
 	Fit vti.Config
 	// Untrained requests a certificate of the starting point of Fit, without training.
 	Untrained bool
 	// Certify configures certificates.
 	Certify vti.CertifyConfig
-	// Precision, MaxTime and Status are the fields of [vti.SolveConfig].
+	// Precision, MaxTime and Status are the fields of [vti.SolveConfig] with these names.
 	Precision float64
 	MaxTime   time.Duration
 	Status    func(text string)
-	// Lacks is the field of [vti.SolveConfig].
+	// Lacks is the field of [vti.SolveConfig] with this name.
 	Lacks func(*vti.Certificate) string
 	// Again certifies the checkpoint of an earlier run without training ([vti.Recertify]).
 	Again bool
@@ -46,14 +46,15 @@ type Work struct {
 	// Rounds holds the rounds of vti.Solve in order.
 	Rounds []Round `json:"rounds,omitempty"`
 	// Divergence is the Kullback–Leibler divergence KL(p ‖ q) in nats of q, without weights, from
-	// the posterior p. It is absent if the answer needs no draws of q.
+	// the posterior p. It is absent if the answer comes from a sum or integral without draws of q.
 	Divergence *report.Number `json:"divergence,omitempty"`
 	// Advice is a text on how to improve an answer that is not trusted or misses the requested
 	// precision.
 	Advice string `json:"advice,omitempty"`
 }
 
-// Ask computes the answer to q, ends the training (End) and marks the times on the clock.
+// Ask computes the answer to the question q, closes the trace (Training.End) and records on clock
+// when training and certification ended.
 func (t *Training) Ask(ctx context.Context, device *gpu.Device, target vti.Target, clock *Clock, q Question) (*Answer, error) {
 	if q.Again {
 		posterior, certificate, err := vti.Recertify(ctx, device, target, vti.SolveConfig{Fit: q.Fit, Certify: q.Certify, Precision: q.Precision})

@@ -21,13 +21,13 @@ func NewClock() *Clock { return &Clock{started: time.Now()} }
 // Trained marks the end of training.
 func (c *Clock) Trained() { c.trained = time.Now() }
 
-// Certified marks the end of certification. If it is not called, the certification of a run with
-// training counts until the end of the run. The certification of a run without training counts from
-// the start of the run, and takes no time if Certified is not called.
+// Certified marks the end of certification, which begins at the end of training, or at the start of
+// a run without training. If Certified is not called, certification lasts until the end of a run
+// with training, and takes no time in a run without training.
 func (c *Clock) Certified() { c.certified = time.Now() }
 
-// Solved marks the end of certification, and of training as if the run had begun with it. training
-// is the time spent on training.
+// Solved marks the end of a run in which rounds of training and certification alternate. The
+// argument training is the total time of training, which is counted as if it came first.
 func (c *Clock) Solved(training time.Duration) {
 	c.trained = c.started.Add(training)
 	c.certified = time.Now()

@@ -26,7 +26,7 @@ var efforts = enum.New[Effort]("effort", "auto", "fixed")
 // String returns the name of the effort.
 func (e Effort) String() string { return efforts.String(e) }
 
-// MarshalText writes the name.
+// MarshalText returns the name of the effort.
 func (e Effort) MarshalText() ([]byte, error) { return efforts.Marshal(e) }
 
 // UnmarshalText reads the output of MarshalText.
@@ -60,17 +60,18 @@ type Round struct {
 	Why  string `json:"why"`
 	// Steps is the total number of training steps up to this round.
 	Steps int `json:"steps"`
-	// Full reports whether the run may end with the certificate of this round. Other certificates
-	// have few draws.
+	// Full reports whether the run may end with the certificate of this round. Certificates of
+	// other rounds have few draws.
 	Full    bool          `json:"full"`
 	Verdict vti.Verdict   `json:"verdict"`
 	KHat    report.Number `json:"khat"`
 	ESS     report.Number `json:"ess"`
 	Draws   int           `json:"draws"`
-	// Shortage is the factor by which the number of draws must grow for the requested precision.
+	// Shortage is the factor by which the number of draws must increase for the requested
+	// precision.
 	Shortage report.Number `json:"shortage"`
 	// Divergence is the Kullback–Leibler divergence KL(p ‖ q) in nats of q from the posterior p. It
-	// is null if the answer needs no draws of q.
+	// is null if the answer comes from a sum or integral without draws of q.
 	Divergence report.Number `json:"divergence"`
 }
 

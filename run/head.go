@@ -38,7 +38,7 @@ func NewHead(command string, seed uint64, dir string) Head {
 	return Head{Origin: Origin{Schema: "vti/" + command + "/1", Command: command, Version: vti.Version, Seed: &seed, RunDir: dir}}
 }
 
-// Silent returns status, or a function that does nothing if status is nil.
+// Silent returns the function status or, if it is nil, a function that does nothing.
 func Silent(status func(string)) func(string) {
 	if status == nil {
 		return func(string) {}
@@ -46,7 +46,7 @@ func Silent(status func(string)) func(string) {
 	return status
 }
 
-// Took returns the times of the run (Seconds).
+// Took returns the wall-clock times of the run.
 func (o *Origin) Took() Seconds { return o.Seconds }
 
 // Asked holds all settings of a run without training.
@@ -68,8 +68,8 @@ func (u *Unanswerable) Error() string { return u.Err.Error() }
 // Unwrap returns Err.
 func (u *Unanswerable) Unwrap() error { return u.Err }
 
-// Read reads the table of a run and calls build with the table and the settings, to build the
-// problem to be solved.
+// Read reads the table of a run and returns the problem that build makes of the table and the
+// options.
 func Read[O, P any](asked *Asked[O], build func(*table.Table, O) (P, error)) (problem P, err error) {
 	t, err := asked.Table()
 	if err != nil {

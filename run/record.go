@@ -32,11 +32,11 @@ type Header struct {
 	Seconds *Seconds `json:"seconds,omitempty"`
 }
 
-// Head returns the header. Records that embed Header thereby have a method for it.
+// Head returns the header of a record that embeds Header.
 func (h *Header) Head() *Header { return h }
 
-// Table reads the table. If the header has a fingerprint the table must match it. If it has none it
-// gets the fingerprint of the table.
+// Table reads the table. If the header has a fingerprint, the table must match it. If not, Table
+// stores the fingerprint of the table in it.
 func (h *Header) Table() (*table.Table, error) {
 	t, err := table.ReadRegion(h.Data, h.Region)
 	if err != nil {
@@ -45,8 +45,8 @@ func (h *Header) Table() (*table.Table, error) {
 	return t, SameFingerprint(h.Data, t.Fingerprint, &h.Fingerprint)
 }
 
-// ReadTable reads a table and compares its fingerprint with *fingerprint, which it sets if it is
-// empty.
+// ReadTable reads a table and compares its fingerprint with *fingerprint. If *fingerprint is empty,
+// it is set instead.
 func ReadTable(path string, fingerprint *string) (*table.Table, error) {
 	t, err := table.ReadFile(path)
 	if err != nil {

@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Reading a table for the first time records its fingerprint, and later readings fail if the table
-// has another fingerprint.
+// Reading a table for the first time records its fingerprint. Reading it again fails if the
+// fingerprint has changed.
 func TestHeaderInsistsOnItsTable(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "data.csv")
 	require.NoError(t, os.WriteFile(path, []byte("x,y\n1,2\n3,4\n"), 0o644))

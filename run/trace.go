@@ -21,9 +21,9 @@ type trace struct {
 	file *os.File // nil in a run without a directory
 }
 
-// openTrace starts a trace, or continues the trace in the file. It drops rows of steps after
-// lastStep, and a last row that a crash cut short. The other rows are not written again, so that
-// they cannot be lost.
+// openTrace starts a trace, or continues the trace in the file. It removes rows of steps after
+// lastStep, and a last row that a crash cut short, by shortening the file. The remaining rows are
+// not written again, so that they cannot be lost.
 func openTrace(path string, lastStep int) (*trace, error) {
 	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o644)
 	if err != nil {

@@ -54,8 +54,9 @@ func StartTraining(dir string, resume bool) (*Training, error) {
 func (t *Training) Loss() float64 { return t.rows.loss }
 
 // Configure returns fit with the checkpoint of the run, and with reports that go to the trace and
-// then to fit.Progress. It subtracts logJacobian from the loss of each report, which gives the loss
-// in the original units of the response, where the log density is larger by logJacobian.
+// then to fit.Progress. It subtracts logJacobian from the loss of each report, the difference of
+// the log densities of the response in its original units and on the scale of the fit. The trace is
+// therefore in original units.
 func (t *Training) Configure(fit vti.Config, logJacobian float64) vti.Config {
 	fit.Checkpoint, fit.Resume, fit.Progress = t.Checkpoint, t.Resume, t.Reports(fit.Progress, logJacobian)
 	return fit
@@ -73,6 +74,6 @@ func (t *Training) Reports(shown func(vti.Info), logJacobian float64) func(vti.I
 	}
 }
 
-// End closes the trace, and returns err, the error of training, joined with the errors of the
-// trace.
+// End closes the trace. It returns err, which is the error of training or nil, joined with the
+// errors of writing the trace.
 func (t *Training) End(err error) error { return errors.Join(err, t.failed, t.rows.close()) }
