@@ -9,9 +9,9 @@ import (
 	"time"
 )
 
-// beat is the interval at which a process that works on a piece appends to its claim file. silence
-// is the time without growth of the file, by the clock of the observer, after which the observer
-// takes the process for dead. A shared file system may show the size of a file some seconds late.
+// A process that computes a piece of the work appends to a claim file at intervals of beat. If the
+// file has not grown for the time silence, by the clock of an observer, the observer takes the
+// process for dead. A shared file system may show the size of a file some seconds late.
 const (
 	beat    = time.Second
 	silence = 15 * time.Second
@@ -23,8 +23,8 @@ type claim struct {
 	since time.Time // time of the last observed change; zero if never observed
 }
 
-// take claims the piece at path until release is called. mine is false if a living process has
-// claimed it.
+// take claims the piece at path until release is called. mine is false if another living process
+// has claimed the piece.
 func (c *claim) take(path string) (release func(), mine bool, err error) {
 	path += ".busy"
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {

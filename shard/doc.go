@@ -7,12 +7,12 @@
 // processes. Every process therefore ends with the same result, to the bit, as a process that
 // computes everything.
 //
-// The processes need not run at the same time. A process first computes the pieces of its own
-// share, and then missing pieces that no other process works on. It therefore ends even if no other
-// process ever starts, or if one is killed. While a process works on a piece it keeps appending to
-// a file that claims the piece. Clocks of different machines are never compared. If a piece is
-// computed twice its bytes are the same. The directory is also a checkpoint, from which a stopped
-// computation continues.
+// The processes need not run at the same time. Each process first computes its share of the pieces,
+// and then missing pieces that no other process works on. It therefore ends even if no other
+// process ever starts, or if another process is killed. While a process works on a piece it keeps
+// appending to a file that claims the piece. Clocks of different machines are never compared. If a
+// piece is computed twice its bytes are the same. The directory is also a checkpoint, from which a
+// stopped computation continues.
 //
 //	own := &shard.Shard{Dir: "pieces", Index: 2, Count: 8}
 //	squares, err := shard.Map(ctx, own, shard.Stage[int, float64]{

@@ -29,14 +29,14 @@ type Shard struct {
 // Computed returns the number of pieces that this process has computed.
 func (s *Shard) Computed() int { return int(s.computed.Load()) }
 
-// Read returns the number of pieces that this process found in the directory.
+// Read returns the number of pieces that this process read from the directory.
 func (s *Shard) Read() int { return int(s.read.Load()) }
 
 // Stage describes a step of a computation that is divided into pieces, each with an input of type
 // In and an output of type Out.
 type Stage[In, Out any] struct {
-	// Name is the name of the stage. Stages with the same name in a computation must have the same
-	// Do.
+	// Name is the name of the stage. Stages of a computation that have the same name must have the
+	// same function Do.
 	Name string
 	// Key writes everything that determines the output of a piece to w. Package gob must be able to
 	// encode the output.
@@ -53,8 +53,8 @@ const (
 	longestPause  = time.Second
 )
 
-// Map returns the outputs of all inputs, in order, or the first error. It stores finished pieces
-// even if it returns an error.
+// Map returns the outputs of stage for all inputs, in order, or the first error. It stores finished
+// pieces in the directory even if it returns an error.
 func Map[In, Out any](ctx context.Context, s *Shard, stage Stage[In, Out], inputs []In) ([]Out, error) {
 	outputs := make([]Out, len(inputs))
 	if s == nil {
@@ -96,7 +96,7 @@ func Map[In, Out any](ctx context.Context, s *Shard, stage Stage[In, Out], input
 	}
 }
 
-// mapping is a Map in progress.
+// mapping is the state of a call of Map.
 type mapping[In, Out any] struct {
 	*Shard
 	Stage[In, Out]
@@ -108,8 +108,7 @@ type mapping[In, Out any] struct {
 }
 
 // missing returns the indices of the pieces whose outputs are not known yet: first the share of
-// this process, then the other pieces, which every process takes in an order with another
-// beginning.
+// this process, then all other pieces. Every process begins the other pieces at a different place.
 func (m *mapping[In, Out]) missing() (list []int) {
 	n := len(m.inputs)
 	for i := m.Index; i < n; i += m.Count {

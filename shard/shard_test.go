@@ -92,7 +92,7 @@ func TestOneShardAloneEnds(t *testing.T) {
 	require.EqualValues(t, 7, calls.Load())
 }
 
-// A piece belongs to one stage and input. A damaged piece is computed again.
+// A stored piece is used only for its stage and input. A damaged piece is computed again.
 func TestPiecesAreNotConfused(t *testing.T) {
 	dir := t.TempDir()
 	s := &shard.Shard{Dir: dir, Count: 1}
