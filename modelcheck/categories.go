@@ -45,7 +45,8 @@ func (in *RegressionInput) unordered(ctx context.Context, y []float64) (findings
 	return findings, counted, nil
 }
 
-// indicators returns a 0/1 response for each category, or a single one if there are two categories.
+// indicators returns a 0/1 response for each category, or a single 0/1 response if there are two
+// categories.
 func (in *RegressionInput) indicators(y []float64) (list []*response) {
 	order := byAppearance(y)
 	for k, name := range in.Unordered {
@@ -69,8 +70,8 @@ func indicator(y float64, k int) float64 {
 	return 0
 }
 
-// byAppearance numbers categories in the order of their first rows: rows that are grouped by
-// category are then in ascending order.
+// byAppearance numbers categories in the order of their first rows. In a table whose rows are
+// grouped by category these numbers are then in ascending order.
 func byAppearance(y []float64) []float64 {
 	var seen []float64
 	order := make([]float64, len(y))

@@ -39,9 +39,9 @@ func choicesInput(n int) RegressionInput {
 	return in
 }
 
-// Tables drawn from the model are good, also after sorting by category. A category whose rows have
-// values of x far from zero is found, and so is a table with copies of rows. The bins count the
-// rows of the categories.
+// Tables drawn from the model are good, also after sorting by category. The check finds a category
+// whose rows have values of x far from zero, and copied rows. The bins count the rows of the
+// categories.
 func TestUnorderedCategories(t *testing.T) {
 	in := choicesInput(200)
 	report, err := Regression(t.Context(), in)

@@ -13,12 +13,13 @@ import (
 var vectors = kernel.VectorsOf[float64](kernel.Detect())
 
 // nearlyCollinear is the squared multiple correlation of a column with other columns above which
-// the column is reported. Standard errors are then 30 times as large as for unrelated columns.
+// the column is reported. At this value standard errors are 30 times as large as for unrelated
+// columns.
 const nearlyCollinear = 0.999
 
 // multipleColumns is the largest number of columns for which multiple correlations are computed.
-// pairedColumns is the largest number of columns that are compared in pairs, which takes a second
-// for 1,000 rows.
+// pairedColumns is the largest number of columns that are compared in pairs. With this number and
+// 1,000 rows the comparison takes a second.
 const (
 	multipleColumns = 300
 	pairedColumns   = 1000

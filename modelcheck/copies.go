@@ -31,14 +31,13 @@ func rowKeys(columns []Column) (keys []int, count int) {
 	return keys, len(seen)
 }
 
-// surprise is the information in bits above which a table counts as copied. It is the information
-// of the event that every distinct row occurs a multiple of g times by chance: the probability of
-// the event is then below one in a million.
+// A table counts as copied if the chance that all numbers of occurrences of its c distinct rows are
+// multiples of g is below 2^−surprise, one in a million. This chance is about g^−c.
 const surprise = 20
 
 // repeatedTable reports whether there is a number above 1 such that every distinct row of the
-// columns occurs a multiple of this number of times, as when a table was written several times into
-// one file.
+// columns occurs a multiple of this number of times, as in a file to which a table was written
+// several times.
 func repeatedTable(columns []Column) (Finding, bool) {
 	keys, count := rowKeys(columns)
 	times := make([]int, count)
@@ -67,10 +66,9 @@ func gcd(a, b int) int {
 }
 
 // addCopies appends a family for the share of rows that equal another row in the response and in
-// every column. Only rows that share all columns with another row can be copies. Replicates are
-// rounded to the observed values of the response. The observed values may be few for good reasons:
-// a scale with few digits, the logarithm of such a scale, or a limit of detection. Each category
-// without an order has a separate share.
+// every column. Replicates are rounded to the observed values of the response, because these may be
+// few for good reasons: a scale with few digits, the logarithm of such a scale, or a limit of
+// detection. If categories have no order, the share is computed for each category.
 func (c *checks) addCopies(columns []Column) {
 	r := c.responses[0]
 	if len(columns) == 0 {

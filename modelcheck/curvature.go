@@ -14,31 +14,32 @@ import (
 )
 
 // curvatureWork bounds the number of multiplications for curvature, to a second or two of one core.
-// For larger tables only evenly spaced rows are used, but at least shapeRows of them.
+// For larger tables only some evenly spaced rows are used, at least shapeRows.
 const (
 	curvatureWork = 2e9
 	shapeRows     = 100
 )
 
 // shape is a pattern of residuals along a column, with unit length. It is orthogonal to a constant
-// and to the column, so that the linear effect of the column does not change its correlation with
-// the residuals. Patterns of the sizes of residuals are orthogonal to a constant only.
+// and to the column, so that the linear effect of the column does not change the correlation of the
+// shape with the residuals. Shapes for the absolute values of residuals are orthogonal to a
+// constant only.
 type shape struct {
 	response *response
 	place    int // index of the column in the list of columns
 	column   string
 	name     string
-	values   []float64 // one for each row used
+	values   []float64 // value of the pattern in each row used
 }
 
 // shapes holds the shapes of one response as the rows of a matrix, so that one matrix product
 // computes the correlations of all shapes with the residuals of several samples.
 type shapes struct {
 	list    []shape
-	sizes   bool      // whether the sizes of residuals are compared, not the residuals
+	sizes   bool      // whether absolute values of residuals are compared instead of residuals
 	rows    []int     // indices of the rows used
 	values  []float64 // [len(list)][len(rows)]
-	clipped []float64 // residuals, or their sizes, of each sample [2·drawsAtOnce][len(rows)]
+	clipped []float64 // residuals, or their absolute values, of each sample [2·drawsAtOnce][len(rows)]
 	unit    []float64 // √n divided by the length of the residuals of each sample [2·drawsAtOnce]
 	ignored []bool    // [drawsAtOnce][columns]: whether a column is not compared
 	plan    *kernel.ProductPlan[float64]
@@ -46,9 +47,9 @@ type shapes struct {
 
 // addShapes appends a family with several shapes for each pair of a response and a column. The
 // shapes for residuals are the square of the column, the middle of its ranks against both ends, and
-// its upper half against its lower half. The shapes for sizes of residuals are its ranks, and their
-// middle against both ends. Columns of two values have no shapes. A response is not compared with
-// itself.
+// its upper half against its lower half. If sizes is true, the shapes for absolute values of
+// residuals are used instead: the ranks of the column, and the middle of the ranks against both
+// ends. Columns of two values have no shapes. A response is not compared with itself.
 func (c *checks) addShapes(columns []Column, draws int, sizes bool) {
 	work := 0.0
 	for _, r := range c.responses {
@@ -115,7 +116,7 @@ func (s *shapes) take(place int, from *sample) {
 		floats.AddConst(-stat.Mean(clipped, nil), clipped)
 	}
 	squares := floats.Dot(clipped, clipped)
-	s.unit[place] = 0 // residuals that are all zero have zero correlations
+	s.unit[place] = 0 // if all residuals are zero, correlations are zero
 	if squares > 0 {
 		s.unit[place] = math.Sqrt(float64(len(s.rows)) / squares)
 	}
@@ -152,7 +153,7 @@ func (c *checks) curvatureFinding(s *shape, mean float64) Finding {
 	}
 }
 
-// sizesFinding describes the finding that the sizes of residuals depend on a column.
+// sizesFinding describes the finding that the absolute values of residuals depend on a column.
 func (c *checks) sizesFinding(s *shape, mean float64) Finding {
 	size := mean / math.Sqrt(float64(len(s.values)))
 	return Finding{
@@ -211,7 +212,7 @@ func (s *shapes) along(r *response, place int, column Column) (list []shape) {
 	for _, candidate := range []struct {
 		name   string
 		values []float64
-		sizes  bool // too
+		sizes  bool // whether it is a shape for absolute values of residuals too
 	}{{"a square", square, false}, {"the middle against both ends", ends, true}, {"a step at the median", half, false}} {
 		if (candidate.sizes || !s.sizes) && orthogonalise(candidate.values, line) {
 			list = append(list, shape{r, place, column.Name, candidate.name, candidate.values})
@@ -241,11 +242,11 @@ func standardised(values []float64) []float64 {
 }
 
 // orthogonalise subtracts from values their regression on a constant and on a standardised line,
-// and scales them to unit length. It reports whether the remaining values exceed rounding errors.
+// and scales them to unit length. It returns false if the remaining values are rounding errors.
 func orthogonalise(values, line []float64) bool {
 	n := float64(len(values))
 	before := meanSquare(values) * n
-	for range 2 { // twice, to restore lost digits
+	for range 2 { // twice, since the first subtraction loses digits
 		var mean, slope float64
 		for i, v := range values {
 			mean += v / n

@@ -11,8 +11,9 @@ import (
 )
 
 // The correlations of residuals with shapes, computed for a block of draws at once, equal loops
-// over rows. The cases have rows left out by a stride and by interventions, columns ignored in some
-// draws, and a last block that is not full. The same holds for the sizes of residuals.
+// over rows. This holds also if only every second or third row is used, if interventions set rows,
+// if columns are ignored in some draws, if the last block is not full, and for absolute values of
+// residuals.
 func TestShapesAgainstLoops(t *testing.T) {
 	for _, sizes := range []bool{false, true} {
 		shapesAgainstLoops(t, sizes)
@@ -39,7 +40,7 @@ func shapesAgainstLoops(t *testing.T, sizes bool) {
 	r := &response{name: "b", y: y, rows: counted}
 	ignored := func(d, column int) bool { return (d+column)%3 == 0 }
 	c := &checks{responses: []*response{r}, ignored: func(d, _, column int) bool { return ignored(d, column) }}
-	c.addShapes(columns, int(curvatureWork), sizes) // so much work that rows are left out by a stride
+	c.addShapes(columns, int(curvatureWork), sizes) // enough work that only some evenly spaced rows are used
 	found := c.list[0]
 	count := 6
 	if sizes {

@@ -7,8 +7,8 @@
 //     responses replicated from the posterior: dispersion, tails, curvature against each predictor,
 //     spread against the fitted value (of curves in a graph, against each column), zero counts,
 //     serial dependence in the order of the rows, and copied rows.
-//   - Checks of the table need no model: codes that stand for missing values, nearly constant and
-//     nearly collinear columns, a response of two values, columns of few integers.
+//   - Checks of the table, which need no model, find codes that stand for missing values, nearly
+//     constant and nearly collinear columns, a response of two values, and columns of few integers.
 //
 // # Error rates
 //
@@ -17,8 +17,8 @@
 // which is simulated with the same θ. A p-value is the share of draws in which the replicate is at
 // least as extreme. For a table drawn from the model and its prior, Pr(p ≤ α) ≤ 2α (Meng 1994), and
 // usually far less. Statistics of one kind, such as dispersion in each response, form a family.
-// Each is compared with the most extreme replicate in its family (Westfall and Young 1993), and
-// Holm's method combines the families. A finding needs an adjusted p-value of at most [Level], so
-// that at most 4 percent of the tables drawn from the model are called anything but good because of
-// these checks.
+// Each is compared with the most extreme statistic of its family in the replicate (Westfall and
+// Young 1993), and Holm's method adjusts for the number of families. A finding needs an adjusted
+// p-value of at most [Level]. Therefore at most 4 percent of the tables drawn from the model have a
+// finding of these checks.
 package modelcheck

@@ -17,7 +17,7 @@ import (
 
 // FittedRow is the response of one row, with a summary of its posterior predictive distribution.
 type FittedRow struct {
-	// Row is the number of the row in [RowNames].
+	// Row is the number of the row in the file (see [RowNames]).
 	Row int
 	// Observed is the response, and Mean its posterior expectation. Of the replicated responses of
 	// this row, 95% lie between Q025 and Q975.

@@ -16,21 +16,22 @@ type GraphInput struct {
 	Kinds []Kind
 	// Rows determines the names of rows in findings.
 	Rows RowNames
-	// Counted lists, for each column, the rows in which the column was not set by an intervention;
-	// nil means all rows.
+	// Counted lists, for each column, the rows in which no intervention set the column; nil means
+	// all rows.
 	Counted [][]int
 	// Draw writes the mean, the standard deviation (up to a constant factor) and a replicate of the
 	// counted rows of a node, given the observed values of its parents and the parameters of draw
 	// d. d is below [MinDraws].
 	Draw func(d, node int, mean, sd, replicate []float64)
 	// Descends reports whether a column is a descendant of a node in the graph of draw d. Residuals
-	// of the node are then not compared with the column: an outlier of a node can appear in its
-	// descendants, whatever the mechanisms are, and replicates of the node alone do not reproduce
-	// this effect. If Descends is nil, no column descends from another.
+	// of the node are then not compared with the column: an outlier of a node also changes its
+	// descendants, which replicates of the node alone do not reproduce. If Descends is nil, no
+	// column descends from another.
 	Descends func(d, node, column int) bool
-	// Curves reports whether the mechanisms are curves. If the directions of edges are inferred
-	// from curves, the noise must not depend on a parent. The sizes of residuals are therefore
-	// compared with each column, not with the fitted value.
+	// Curves reports whether children are nonlinear functions of their parents plus noise. The
+	// directions of edges are then inferred from the assumption that noise does not depend on
+	// parents. The absolute values of residuals are therefore compared with each column instead of
+	// the fitted value.
 	Curves bool
 	// Remedies are texts for the advice in findings.
 	Remedies Remedies
@@ -39,7 +40,7 @@ type GraphInput struct {
 // Graph checks a fitted graph. It returns the error of ctx.
 func Graph(ctx context.Context, in GraphInput) (Report, error) {
 	rows := in.Rows
-	var numbers []Column // rare levels of categories are not defects
+	var numbers []Column // columns other than indicators: a rare level of a category is no defect
 	for j, c := range in.Columns {
 		if in.Kinds == nil || in.Kinds[j] == Continuous {
 			numbers = append(numbers, c)
@@ -73,8 +74,9 @@ func Graph(ctx context.Context, in GraphInput) (Report, error) {
 	return newReport(append(findings, checks.findings()...)), nil
 }
 
-// copiesFindings finds copies in a table whose columns are all random. It finds every row several
-// times, or equal rows in spite of a column whose values hardly ever repeat otherwise.
+// copiesFindings finds copied rows in a table whose columns are all random: tables in which every
+// row occurs several times, and equal rows if some column hardly ever has equal values in other
+// rows.
 func copiesFindings(columns []Column, rows RowNames) []Finding {
 	if len(columns) == 0 {
 		return nil

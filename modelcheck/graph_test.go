@@ -21,8 +21,8 @@ func chainGraph(t *testing.T, columns []modelcheck.Column, random *rand.Rand) mo
 	return chainGraphOf(t, columns, nil, func(_, node, column int) bool { return column > node }, random)
 }
 
-// chainGraphOf is chainGraph with the counted rows of each column (nil for all rows) and the
-// descendants that descends gives.
+// chainGraphOf does the same as chainGraph, with the fields Counted and Descends of
+// [modelcheck.GraphInput] set to its arguments.
 func chainGraphOf(t *testing.T, columns []modelcheck.Column, counted [][]int, descends func(d, node, column int) bool, random *rand.Rand) modelcheck.Report {
 	report, err := modelcheck.Graph(t.Context(), modelcheck.GraphInput{
 		Columns: columns, Counted: counted, Descends: descends,
@@ -83,9 +83,9 @@ func nodes(n int, random *rand.Rand) []modelcheck.Column {
 	return columns
 }
 
-// Linear graphs are good at least 95 times in 100, and each kind of spoiled column is found. If 4
-// percent of good graphs have a finding, the first part fails with a probability of at most 2
-// percent.
+// Linear graphs are good at least 95 times in 100, and the check finds each kind of column that the
+// graph does not describe. If 4 percent of good graphs have a finding, the first part fails with a
+// probability of at most 2 percent.
 func TestGraph(t *testing.T) {
 	random := rand.New(rand.NewPCG(7, 8))
 	good := 0
@@ -173,8 +173,9 @@ func TestGraphCountsOnlyRowsThatWereNotSet(t *testing.T) {
 }
 
 // Interventions that set a node to a distant value bend the regression of the node on its
-// descendants, although every mechanism is linear. Such graphs are good at the usual rate. A
-// comparison of nodes with their descendants finds curvature in most of the graphs.
+// descendants, although every mechanism is linear. Such graphs are called good as often as others.
+// If nodes were compared with their descendants, most of these graphs would have a finding of
+// curvature.
 func TestGraphWithInterventions(t *testing.T) {
 	testkit.Slow(t)
 	random := rand.New(rand.NewPCG(13, 14))

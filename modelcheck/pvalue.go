@@ -17,7 +17,7 @@ const Level = 0.02
 type family struct {
 	twoSided     bool
 	draws        []int     // number of draws that compared the member
-	upper, lower []int     // number of draws in which the extreme replicate is at least, or at most, the member
+	upper, lower []int     // number of draws in which the most extreme replicate is at least, or at most, the observed statistic
 	sum          []float64 // sum of the observed statistic over draws
 }
 
@@ -56,8 +56,8 @@ func (f *family) add(observed, replicated []float64) {
 // compared.
 func (f *family) mean(member int) float64 { return f.sum[member] / float64(f.draws[member]) }
 
-// p returns the p-value of a member. With n draws that compared the member, it is at least 1/(1+n),
-// or 2/(1+n) if it is two-sided. It is 1 without such draws.
+// p returns the p-value of a member. If n draws compared the member, it is at least 1/(1+n), or
+// 2/(1+n) if it is two-sided. If n is 0, it is 1.
 func (f *family) p(member int) float64 {
 	share := func(count int) float64 { return float64(1+count) / float64(1+f.draws[member]) }
 	if !f.twoSided {

@@ -42,7 +42,7 @@ func KindOf(kind likelihood.Kind) Kind {
 // Column is a named column of a table, in the units of the table.
 type Column struct {
 	Name string
-	// Values has one entry per row, none missing.
+	// Values has a finite entry for each row.
 	Values []float64
 	// Indicator reports whether the column is a 0/1 column that stands for a level of a factor.
 	Indicator bool
@@ -71,18 +71,19 @@ type RegressionInput struct {
 	// Draw writes draw d of the posterior; d is below [MinDraws]. It writes the mean and the
 	// standard deviation (up to a constant factor) of the response of each row given the parameters
 	// of the draw, and a response replicated from them. Each slice has one entry for each checked
-	// row. For Unordered categories, mean and sd have one entry for each category and row, category
-	// by category: each category is a response that is 1 in its rows.
+	// row. If Unordered is set, mean and sd hold these values for the 0/1 indicator of the first
+	// category in all rows, then of the second, and so on.
 	Draw func(d int, mean, sd, replicate []float64)
 	// Remedies are texts for the advice in findings.
 	Remedies Remedies
 }
 
 // MinDraws is the number of posterior draws that are compared. With fewer draws, p-values could not
-// reach [Level] after adjustment. Draws may repeat parameters if the replicates are new.
+// reach [Level] after adjustment. Several draws may have the same parameters, but each needs a new
+// replicate.
 const MinDraws = 1000
 
-// fewestRows is the least number of rows for which shapes are checked; fewer rows show no pattern.
+// fewestRows is the least number of rows for which patterns of residuals are checked.
 const fewestRows = 8
 
 // MostChecked is the largest number of rows whose residuals are worth checking. A discrepancy that
@@ -94,8 +95,8 @@ const MostChecked = 10000
 const checkedBlock = 500
 
 // CheckedRows selects rows of a table with n rows, in blocks of neighbours that are spread over the
-// table. Their number is about the argument most. If n is not larger than this number, all rows are
-// returned.
+// table. The argument most is about the number of selected rows. If n is at most this number, all
+// rows are returned.
 func CheckedRows(n, most int) (rows []int) {
 	blocks := max(2, most/checkedBlock)
 	size := most / blocks
@@ -189,9 +190,9 @@ type response struct {
 	y        []float64
 	kind     Kind
 	rowNames RowNames
-	rows     []int // table rows of y; nil: all
-	// category is the category whose indicator is y, and order [n] numbers the categories of the
-	// rows, for categories without an order; nil: y is the response itself.
+	rows     []int // indices in the table of the rows of y; nil for all rows
+	// For categories without an order, y is the indicator of category, and order [n] numbers the
+	// categories of the rows. For other responses order is nil.
 	category int
 	order    []float64
 	// residual is the posterior mean of the centred residual of each row.
@@ -247,7 +248,7 @@ func (s *sample) set(kind Kind, y, mean, sd []float64) {
 	for i := range y {
 		r := (y[i] - mean[i]) / sd[i]
 		if math.IsNaN(r) || math.IsInf(r, 0) {
-			r = 0 // no noise, or a mean beyond floating point: this row has no information
+			r = 0 // the noise is 0 or the mean overflows: the row has no information
 		}
 		s.r[i] = r
 	}
@@ -272,20 +273,22 @@ func (s *sample) set(kind Kind, y, mean, sd []float64) {
 	}
 }
 
-// check is one family of statistics, with the findings for extreme values.
+// check is a family of statistics of one kind, with the findings for extreme values.
 type check struct {
 	*family
-	// compare writes the statistics of the members of response j under one draw, or stores the
-	// input of finish. place is the position of the draw in its block. Responses are compared in
-	// parallel.
+	// compare writes the statistics of the members of response j under one draw to observed and
+	// replicated, or stores numbers from which finish computes them. place is the position of the
+	// draw in its block. Responses are compared in parallel.
 	compare func(j, place int, seen, drawn *sample, observed, replicated []float64)
-	// prepare, if not nil, is called before a draw is compared.
+	// prepare, if not nil, is called before draw d is compared.
 	prepare func(d, place int)
-	// begin, if not nil, is called before a draw is compared.
+	// finish, if not nil, is called after a block of draws, and writes its statistics of response
+	// j.
 	finish func(j int, observed, replicated [][]float64)
 	// The members of response j are those from first[j] to first[j+1] − 1.
 	first []int
-	// finding describes the finding of one member. Its P is set later.
+	// finding returns the finding of a member, whose observed statistic has the given posterior
+	// mean. The caller sets P.
 	finding func(member int, mean float64) Finding
 	// bestOf returns the group of a member. Each group has at most one finding. If bestOf is nil,
 	// each member is a group.
@@ -298,7 +301,7 @@ type checks struct {
 	list      []*check
 	remedies  Remedies
 	// ignored reports whether the residuals of response j are not compared with a column in draw d.
-	// If it is nil, all are compared.
+	// If ignored is nil, all columns are compared.
 	ignored func(d, j, column int) bool
 }
 

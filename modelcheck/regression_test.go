@@ -49,7 +49,7 @@ func TestGoodTablesAreGood(t *testing.T) {
 }
 
 // Each kind of table that a model does not describe is found in nearly all of 20 random tables of
-// 100 rows, by the finding that belongs to it.
+// 100 rows, by the finding that describes this defect.
 func TestBadTablesAreFound(t *testing.T) {
 	testkit.Slow(t)
 	const n = 100
@@ -64,7 +64,7 @@ func TestBadTablesAreFound(t *testing.T) {
 	for _, kind := range []struct {
 		name, term string
 		noise      noise
-		least      int // least number of tables found, of 20
+		least      int // least number of tables with the finding, of 20
 		make       func(x, z []float64, random *rand.Rand) (y []float64)
 	}{
 		{"overdispersed counts", "overdispersion", poisson, 19, func(x, z []float64, random *rand.Rand) []float64 {
@@ -170,7 +170,7 @@ func TestCopiedRows(t *testing.T) {
 		for _, scheme := range []string{"all", "part", "design"} {
 			t.Run(l.name+" "+scheme, func(t *testing.T) {
 				table, theta := priorTable(l, 60, 2, random)
-				for i := range 60 { // columns whose values do not repeat naturally
+				for i := range 60 { // columns with values that are not equal by chance
 					table.x[1][i], table.x[2][i] = random.NormFloat64(), random.NormFloat64()
 					table.y[i] = l.draw(table.eta(theta, i), math.Exp(theta[3]), random)
 				}
@@ -200,9 +200,9 @@ func TestCopiedRows(t *testing.T) {
 	}
 }
 
-// A response may take few values for a good reason. Here it is the logarithm of a measurement with
-// one decimal, in a table where many rows share all columns. Its rows are not copies. If a third of
-// them is written twice, copies are found.
+// A response may have few values without copied rows. Here it is the logarithm of a measurement
+// with one decimal, in a table where many rows share all columns. If a third of the rows is written
+// twice, the check finds copies.
 func TestCoarseResponses(t *testing.T) {
 	testkit.Slow(t)
 	random := rand.New(rand.NewPCG(15, 16))

@@ -29,7 +29,7 @@ var verdicts = enum.New[Verdict]("verdict of the model check", "good", "question
 // String returns "good", "questionable" or "poor".
 func (v Verdict) String() string { return verdicts.String(v) }
 
-// MarshalText writes the name.
+// MarshalText returns the name of the verdict.
 func (v Verdict) MarshalText() ([]byte, error) { return verdicts.Marshal(v) }
 
 // UnmarshalText reads the output of MarshalText.
@@ -43,7 +43,7 @@ type Finding struct {
 	Where string
 	// Statistic is the size of the discrepancy. What names its unit.
 	Statistic float64
-	// P is the adjusted posterior predictive p-value, or NaN for a finding that has none.
+	// P is the adjusted posterior predictive p-value, or NaN for a finding without a p-value.
 	P float64
 	// Advice suggests a remedy.
 	Advice string
@@ -105,7 +105,8 @@ func newReport(findings []Finding) Report {
 	return r
 }
 
-// shownFindings is the largest number of findings that String shows. JSON has all findings.
+// shownFindings is the largest number of findings that String shows. The JSON form has all
+// findings.
 const shownFindings = 8
 
 // String returns the verdict in one line and the findings under it, each with its advice.

@@ -10,8 +10,8 @@ import (
 var codes = []float64{-9, -99, -999, -9999, -99999, -999999, 9, 99, 999, 9999, 99999, 999999, -1, -88, -888, -8888, 88, 888, 8888, -77, -777, 77, 777, 1e30, -1e30, 1e20, -1e20}
 
 // sentinel finds a smallest or largest value that probably stands for a missing value. Its distance
-// to the nearest other value exceeds the range of all other values. It is also one of codes, or
-// occurs several times.
+// to the nearest other value exceeds the range of all other values. It also is in the list codes,
+// or occurs several times.
 func sentinel(c Column, kind Kind, rows RowNames) (Finding, bool) {
 	if c.Indicator || kind == Binary || kind == Category {
 		return Finding{}, false
@@ -36,7 +36,7 @@ func sentinel(c Column, kind Kind, rows RowNames) (Finding, bool) {
 				equalRows = append(equalRows, i)
 			}
 		}
-		// A few integers can be so far apart by chance. So can a short code among counts.
+		// Among counts, a code below 50 can be an ordinary value, far from other values by chance.
 		code := slices.Contains(codes, end.value) && !(kind == Count && math.Abs(end.value) < 50)
 		repeated := len(equalRows) > 1 && len(values) > 10 && gap > 2*others
 		if !code && !repeated {

@@ -56,7 +56,7 @@ var noises = []noise{
 
 func probability(eta float64) float64 { return 1 / (1 + math.Exp(-eta)) }
 
-// moments returns the mean and, up to a factor, the standard deviation of a response.
+// moments returns the mean and, up to a constant factor, the standard deviation of a response.
 func (l noise) moments(eta, sigma float64) (mean, sd float64) {
 	switch l.kind {
 	case modelcheck.Binary:
@@ -68,7 +68,7 @@ func (l noise) moments(eta, sigma float64) (mean, sd float64) {
 	return eta, sigma
 }
 
-// regressionTable is a table for tests.
+// regressionTable is a response with the columns of its design.
 type regressionTable struct {
 	noise noise
 	x     [][]float64 // columns of the design, a constant first

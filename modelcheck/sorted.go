@@ -7,8 +7,8 @@ import (
 	"github.com/transdim/vti/internal/logsum"
 )
 
-// leastChance is the probability of an order by chance below which rows count as sorted; chosen by
-// hand.
+// Rows that are in order count as sorted if the probability of this order by chance is below
+// leastChance, a value chosen by hand.
 const leastChance = 1e-4
 
 // sorted reports whether the rows of a table were sorted by the response. Either all rows are
@@ -44,9 +44,9 @@ func inOrder(y []float64, keys []int) bool {
 	return up || down
 }
 
-// logChanceOfOrder returns the log of the probability that random permutations of the values of
-// each run of neighbours with the same key never fall. For a run of n values this is the product of
-// the factorials of the multiplicities of equal values, divided by n!.
+// logChanceOfOrder returns the log of the probability that the values never fall if they are
+// permuted at random within each run of neighbours with the same key. For a run of n values this is
+// the product of the factorials of the multiplicities of equal values, divided by n!.
 func logChanceOfOrder(y []float64, keys []int) float64 {
 	factorial := func(n int) float64 { return logsum.Gamma(float64(n + 1)) }
 	var total float64

@@ -25,7 +25,6 @@ func TestSorted(t *testing.T) {
 	} {
 		require.Equal(t, c.want, sorted(&response{y: c.y}, []Column{c.x}), c.name)
 	}
-	// The run has three equal values and two other equal values: 3! 2! of its 5! orders do not
-	// fall.
+	// The run has three values 0 and two values 1: 3! 2! of its 5! orders never fall.
 	require.InDelta(t, math.Log(0.1), logChanceOfOrder([]float64{0, 0, 0, 1, 1}, []int{4, 4, 4, 4, 4}), 1e-12)
 }

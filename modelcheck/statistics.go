@@ -13,9 +13,9 @@ import (
 )
 
 // Limits above which a finding makes the model poor, not only questionable. Discrepancies of these
-// sizes change conclusions. 1 of 150 tables drawn from the model is called poor, and 169 of 260
-// that a model does not describe; half and twice, 2 and 1, and 179 and 135
-// (docs/benchmarks/constants.md).
+// sizes change conclusions. Poor are 1 of 150 tables drawn from the model, and 169 of 260 tables
+// that a model does not describe. With half of these limits poor are 2 and 179 tables, and with
+// twice these limits 1 and 135 (docs/benchmarks/constants.md).
 const (
 	poorDispersion = 2.0  // ratio of variances, or the inverse ratio
 	poorOutlier    = 10.0 // residual in robust standard deviations
@@ -23,8 +23,8 @@ const (
 	poorCurvature  = 0.1  // explained share of the residual variance
 )
 
-// newChecks lists the checks of responses. If sizes is true, the sizes of residuals are compared
-// with each column; otherwise they are compared with the fitted value.
+// newChecks lists the checks of responses. The absolute values of residuals are compared with each
+// column if sizes is true, and otherwise with the fitted value.
 func newChecks(responses []*response, columns []Column, remedies Remedies, sizes bool) *checks {
 	c := &checks{responses: responses, remedies: remedies}
 	kinds := func(allowed ...Kind) func(*response) bool {
@@ -47,8 +47,8 @@ func newChecks(responses []*response, columns []Column, remedies Remedies, sizes
 	return c
 }
 
-// add appends a family with a member for each response to which the statistic applies, if there are
-// any.
+// add appends a family of statistics with a member for each response for which applies returns
+// true.
 func (c *checks) add(applies func(*response) bool, twoSided bool, statistic func(*sample) float64, finding func(r *response, mean float64) Finding) {
 	var owners []*response
 	first := []int{0}
@@ -98,7 +98,8 @@ func kurtosis(s *sample) float64 {
 	return math.Log(float64(len(s.r)) * fourth / (second * second))
 }
 
-// spread returns the correlation of the sizes of the clipped residuals with the mean.
+// spread returns the correlation of the absolute values of the clipped residuals with the fitted
+// mean.
 func spread(s *sample) float64 {
 	size := s.scratch
 	for i, r := range s.clipped {
@@ -206,8 +207,8 @@ func verdictIf(poor bool) Verdict {
 	return Questionable
 }
 
-// outlyingness returns the largest absolute value, in units of scale. scale is 1.4826 times the
-// median of the absolute values; if it is 0, the root mean square is the unit.
+// outlyingness returns the largest absolute value in units of scale or, if scale is 0, in units of
+// the root mean square.
 func outlyingness(centred []float64, scale float64) float64 {
 	scale = cmp.Or(scale, math.Sqrt(meanSquare(centred)))
 	if scale == 0 {
@@ -220,8 +221,8 @@ func outlyingness(centred []float64, scale float64) float64 {
 // variable.
 const madFactor = 1.4826022185056018
 
-// medianRows bounds the number of rows from which a median is computed. The median then has an
-// error of 3 percent of a standard deviation, and checks of many rows need not sort all rows.
+// medianRows bounds the number of rows from which a median is computed, to save time. The median
+// then has an error of 3 percent of a standard deviation.
 const medianRows = 2000
 
 // medianAndSpread returns the median and the median absolute deviation times madFactor. It

@@ -37,7 +37,7 @@ func (r RowNames) list(rows []int) string {
 	return english.Noun(len(rows), cmp.Or(r.Unit, "row")) + " " + english.List(names, shownRows)
 }
 
-// tableFindings returns the findings about columns that need no model.
+// tableFindings returns the findings about columns. They need no model.
 func tableFindings(columns []Column, rows RowNames) (found []Finding) {
 	return append(columnFindings(columns, rows), collinearFindings(columns)...)
 }
@@ -63,9 +63,9 @@ func columnFindings(columns []Column, rows RowNames) (found []Finding) {
 	return found
 }
 
-// rareLevels combines the findings of the nearly constant indicators of one factor. A single
-// finding is returned as it is. Several become one finding, because dates or names in place of
-// numbers have a level for nearly each row.
+// rareLevels combines the findings of the nearly constant indicators of one factor. Several
+// findings become one, because a column of dates or names has a level for nearly each row. A single
+// finding is returned unchanged.
 func rareLevels(factor string, found []Finding) Finding {
 	if len(found) == 1 {
 		return found[0]
@@ -163,7 +163,7 @@ func nearConstant(c Column, rows RowNames) (Finding, bool) {
 			others = append(others, i)
 		}
 	}
-	if len(others) == 0 { // a constant column is the intercept, or is refused elsewhere
+	if len(others) == 0 { // a constant column is the intercept, or the command refuses it
 		return Finding{}, false
 	}
 	return Finding{
@@ -173,16 +173,16 @@ func nearConstant(c Column, rows RowNames) (Finding, bool) {
 	}, true
 }
 
-// separationRows is the least number of rows for which separation lowers the verdict, and
-// separationRarer the least number of rows with the rarer outcome. With fewer rows separation is
-// common under the model (TestGoodTablesAreGood).
+// Separation lowers the verdict if there are at least separationRows rows, and at least
+// separationRarer rows with the rarer outcome. With fewer rows it is common in tables drawn from
+// the model.
 const (
 	separationRows  = 30
 	separationRarer = 5
 )
 
-// separation finds that the fitted probabilities of all zeros are lower than the fitted
-// probabilities of all ones.
+// separation returns a finding if every row with the response 0 has a lower fitted probability than
+// every row with the response 1.
 func separation(r *response, fitted []float64) []Finding {
 	highest, lowest := math.Inf(-1), math.Inf(1)
 	ones := 0
@@ -196,7 +196,7 @@ func separation(r *response, fitted []float64) []Finding {
 	}
 	n := len(fitted)
 	rarer := min(ones, n-ones)
-	if rarer == 0 || highest >= lowest { // they are equal where no model has a predictor
+	if rarer == 0 || highest >= lowest { // all fitted probabilities are equal if no model has a predictor
 		return nil
 	}
 	f := Finding{
