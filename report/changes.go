@@ -87,11 +87,11 @@ func segmentsTable(r *changepoint.Result) *document.Table {
 	return t
 }
 
-// shownIntervals is the largest number of intervals of a credible set with which the set is shown.
+// A credible set is shown if it consists of at most shownIntervals intervals.
 const shownIntervals = 2
 
-// placeText returns the place of a change: its smallest credible set of 95 percent if that consists
-// of few intervals, else the central interval.
+// placeText returns the place of a change: its smallest credible set of 95 percent, or its central
+// interval if this set consists of many intervals.
 func placeText(place changepoint.Place) string {
 	set := place.Set
 	if len(set) > shownIntervals {
@@ -108,13 +108,12 @@ func placeText(place changepoint.Place) string {
 	return strings.Join(parts, ", ")
 }
 
-// shownCurve is the number of probable places of a change that the table shows. The files have all
-// of them.
+// shownCurve is the number of probable places of a change that the table shows. The files of the
+// run list all places.
 const shownCurve = 8
 
 // placesTable has the most probable places of a change in a series, averaged over the number of
-// changes. For times of events there is no such table, because single moments have probability
-// zero.
+// changes. For events there is no such table, because any single time has probability zero.
 func placesTable(r *changepoint.Result) *document.Table {
 	t := document.NewTable("Most probable places of a change, averaged over their number", "between", "<and", "probability")
 	if r.Data.Model == changepoint.Events.String() {

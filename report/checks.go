@@ -23,7 +23,7 @@ func (s *source) checked(response string, check *modelcheck.Report) *document.Se
 		Draw: func(_ context.Context, part *document.Section) {
 			part.Notes = []string{"Model: " + m.Word + ". " + m.Text}
 			if check != nil && len(check.Predictive) > 0 && check.Predictive[0].Category != "" {
-				part.Place(categoriesPicture(check.Predictive)) // categories have no order, and so no residuals
+				part.Place(categoriesPicture(check.Predictive)) // without an order of categories there are no residuals
 			} else if rows, err := modelcheck.ReadFitted(filepath.Join(s.dir, modelcheck.FittedFile)); err == nil && len(rows) > 0 {
 				drawFitted(part, response, rows, check)
 			}
@@ -54,7 +54,7 @@ func drawFitted(part *document.Section, response string, rows []modelcheck.Fitte
 	part.Notes = append(part.Notes, fmt.Sprintf("%.1f%% of the %s lie inside the intervals that should hold 95%% of them.", 100*float64(inside)/float64(len(rows)), document.Counted(len(rows), "row")))
 }
 
-// two reports whether all responses are 0 or 1.
+// two reports whether all responses in rows are 0 or 1.
 func two(rows []modelcheck.FittedRow) bool {
 	return !slices.ContainsFunc(rows, func(r modelcheck.FittedRow) bool { return r.Observed != 0 && r.Observed != 1 })
 }

@@ -22,14 +22,15 @@ import (
 type Compared struct {
 	common *comparing.Comparison
 	// pairs holds the probabilities of predictors, edges or terms in both runs. A terminal shows
-	// the first printed of them.
+	// the first pairs, as many as printed says.
 	pairs   []comparing.Pair
 	printed int
-	// title is the title of their table, noun names one of them, and model a model.
+	// title is the title of the table of pairs, noun a word such as predictor, and model a word for
+	// a model.
 	title, noun, model string
 	name               func(comparing.Pair) string
 	estimates          []regression.Estimates // sorted by absolute shift, the largest first
-	facts              []string               // sentences in addition to those about all kinds of runs
+	facts              []string               // sentences about runs of this kind
 	files              []string
 }
 
@@ -40,7 +41,7 @@ const (
 	printedEstimates = 20
 )
 
-// mostCompared is the number of runs that a picture can distinguish by their inks.
+// mostCompared is the number of runs that a picture can distinguish by their colours.
 const mostCompared = 4
 
 // ownName returns the name or the code of a pair unchanged.
@@ -95,8 +96,8 @@ func (c *Compared) sort() {
 	slices.SortStableFunc(c.pairs, func(x, y comparing.Pair) int { return cmp.Compare(max(y.A, y.B), max(x.A, x.B)) })
 }
 
-// Numbers returns the comparison of two runs whose models are counts, such as numbers of components
-// of a mixture. The argument about names the things that are counted.
+// Numbers returns the comparison, for a reader, of two runs whose models are counts, such as
+// numbers of components of a mixture. The argument about is a noun for the things that are counted.
 func Numbers(c *comparing.Comparison, about string) *Compared {
 	return &Compared{common: c, model: about, name: ownName}
 }
@@ -142,7 +143,7 @@ func (c *Compared) said(name string) (lines []string) {
 	return append(lines, c.facts...)
 }
 
-// tables returns tables of the probabilities and estimates of run A beside those values in another
+// tables returns tables of the probabilities and estimates of run A beside the values of another
 // run.
 func (c *Compared) tables(name string) (list []*document.Table) {
 	pairs := func(title string, pairs []comparing.Pair, printed int, named func(comparing.Pair) string) {
@@ -153,8 +154,8 @@ func (c *Compared) tables(name string) (list []*document.Table) {
 			if document.Finite(&p.Difference) {
 				difference = difference4(p.Difference)
 			}
-			// a difference that is printed as zero can be many standard errors if these are as
-			// small
+			// if the difference is printed as zero, z can be large only because standard errors are
+			// tiny
 			if document.Finite(&p.Z) && math.Abs(float64(p.Difference)) >= 5e-5 {
 				z = fmt.Sprintf("%+.1f", float64(p.Z))
 			}
@@ -182,7 +183,7 @@ func (c *Compared) tables(name string) (list []*document.Table) {
 	return append(list, c.estimatesTable(name))
 }
 
-// estimatesTable has the posterior means and standard deviations in both runs.
+// estimatesTable returns the table of the posterior means and standard deviations in both runs.
 func (c *Compared) estimatesTable(name string) *document.Table {
 	t := document.NewTable("Posterior means (sd), the largest shifts first; a shift is in posterior standard deviations", "<~name", "A", name, "shift", "ratio of sds")
 	t.Printed = printedEstimates

@@ -14,18 +14,19 @@ import (
 
 // computation describes how an answer was computed and the verdict on the computation.
 type computation struct {
-	// level is the verdict. It is nil if nothing was judged because every model was counted.
+	// level is the verdict. It is nil if the answer is a sum over all models, which needs no
+	// verdict.
 	level *verdict.Verdict
 	// text is the meaning of the verdict: a sentence that follows a colon, and then advice that
 	// begins with "Try".
 	text string
-	// help is the remedy, where one is known: the words after "What would help:".
+	// help is the remedy, if one is known: the words after "What would help:".
 	help    string
 	reasons []string
 	// basis holds lines on the methods on which the verdict is based.
 	basis []string
-	// facts holds sentences on evidences and on the work done. words holds the terms in them and in
-	// the tables that the page explains.
+	// facts holds sentences on evidences and on the work done. words lists the terms that the page
+	// explains.
 	facts, words []string
 	draw         func(part *document.Section)
 }
@@ -76,7 +77,8 @@ func (c *computation) lines() []string {
 }
 
 // next returns the recommended next steps: first about the computation, then about the model. The
-// advice otherwise comes last; it is left out if the computation failed or the model is poor.
+// argument otherwise is the last advice. It is left out if the computation failed or the model is
+// poor.
 func (c *computation) next(check *modelcheck.Report, otherwise string) (list []string) {
 	if !c.trusted() {
 		_, try := c.meaning()
@@ -101,7 +103,7 @@ func (c *computation) next(check *modelcheck.Report, otherwise string) (list []s
 			}
 		}
 	}
-	const most = 4 // more advice than that is read by nobody
+	const most = 4 // the largest number of steps that a reader will read
 	list = list[:min(len(list), most)]
 	if !c.failed() && (check == nil || check.Verdict != modelcheck.Poor) {
 		list = append(list, otherwise)
@@ -109,7 +111,7 @@ func (c *computation) next(check *modelcheck.Report, otherwise string) (list []s
 	return list
 }
 
-// earned returns the section on what the verdict is based on.
+// earned returns the section on the basis of the verdict.
 func (s *source) earned(c *computation) *document.Section {
 	m := c.mark()
 	return &document.Section{ID: "verdict", Title: "How the verdict was earned", Lead: m.Name + ": " + m.Word + ". " + m.Text,

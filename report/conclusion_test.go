@@ -9,7 +9,8 @@ import (
 	"github.com/transdim/vti/internal/verdict"
 )
 
-// The first sentence is read alone, above the verdict.
+// The first sentence of the answer stands alone above the verdict. If the computation failed, it
+// says so.
 func TestFailedAnswersBeginWithThat(t *testing.T) {
 	for v, want := range map[verdict.Verdict]string{
 		verdict.Trusted:  "x matters.",

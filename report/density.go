@@ -8,8 +8,8 @@ import (
 	"gonum.org/v1/gonum/stat"
 )
 
-// densityPoints is the number of places at which a density is evaluated: more cannot be seen at the
-// width of a picture.
+// densityPoints is the number of points at which a density is evaluated. More points could not be
+// distinguished at the width of a picture.
 const densityPoints = 120
 
 // density estimates a density from equally weighted draws. Its normal kernels have the bandwidth of
@@ -30,7 +30,8 @@ func density(values []float64) (x, y []float64) {
 		return nil, nil
 	}
 	width := 0.9 * spread * math.Pow(float64(len(values)), -0.2)
-	// draws beyond the quantiles 0.001 and 0.999 would only make the picture wider
+	// the range ends near the quantiles 0.001 and 0.999, because far draws would only widen the
+	// picture
 	low := stat.Quantile(0.001, stat.Empirical, values, nil) - 2*width
 	high := stat.Quantile(0.999, stat.Empirical, values, nil) + 2*width
 	x, y = make([]float64, densityPoints), make([]float64, densityPoints)
@@ -51,9 +52,9 @@ func density(values []float64) (x, y []float64) {
 	return x, y
 }
 
-// together joins groups of sorted values whose range is less than apart. It returns the mean and
-// the number of values of each group. If apart is a sixteenth of the bandwidth of a kernel
-// estimate, joining changes a kernel by less than a thousandth.
+// together replaces groups of sorted values whose range is less than the argument apart by their
+// mean. It returns the mean and the number of values of each group. If apart is a sixteenth of the
+// bandwidth of a kernel estimate, each kernel changes by less than a thousandth.
 func together(sorted []float64, apart float64) (means, counts []float64) {
 	for from := 0; from < len(sorted); {
 		to := from
@@ -70,8 +71,8 @@ func together(sorted []float64, apart float64) (means, counts []float64) {
 
 // densities returns the curves of the posterior and of the prior of a parameter within the visible
 // range. The maximum of the posterior is drawn as high as the probability that the parameter is in
-// the model. There are no curves if the draws are too few. The curves end at least, below which the
-// parameter cannot be.
+// the model. There are no curves if the draws are too few. The curves end at the argument least,
+// the lower bound of the parameter.
 func densities(values []float64, probability, least float64, logPrior func(x float64) float64) []picture.Curve {
 	x, y := density(values)
 	if len(x) == 0 {

@@ -25,23 +25,22 @@ type link struct {
 
 // Limits of the drawing of a graph.
 const (
-	// shownLinks is the probability of being joined from which a pair is drawn before the reader
-	// moves the slider: the pair is then more likely joined than not.
+	// shownLinks is the least probability of an edge between two nodes, in either direction, that
+	// is drawn before the reader moves the slider.
 	shownLinks = 0.5
-	// lowestLinks is the least probability of being joined of the pairs in the picture. The slider
-	// can show pairs down to it.
+	// lowestLinks is the least probability of an edge between two nodes that the slider can show.
 	lowestLinks = 0.1
 	// mostLinks is the largest number of pairs in the drawing. More pairs cannot be read, and take
 	// long to lay out.
 	mostLinks = 150
-	// clearDirection is the least share of the probability of an edge, in either direction, that
-	// one direction must have to be drawn as an arrow. It applies where the data can determine all
+	// An edge is drawn as an arrow if one direction has at least the share clearDirection of the
+	// probability of both directions. This holds for models in which the data can determine all
 	// directions.
 	clearDirection = 0.8
 )
 
-// links returns the pairs of nodes whose probability of being joined is not below the argument
-// least, the most probable first. If byClass, the probabilities of equivalence classes determine
+// links returns the pairs of nodes that an edge joins with at least the probability least, the most
+// probable pairs first. If byClass is true, the probabilities of equivalence classes determine
 // which links have a direction.
 func links(result *dag.Result, least float64, byClass bool) (list []link) {
 	place := func(node string) int { return slices.Index(result.Data.Nodes, node) }
@@ -68,12 +67,13 @@ const (
 	boxHeight  = 20.0
 	boxPadding = 9.0
 	labelGap   = 3.0
-	longName   = 90.0 // wider names are shortened
+	longName   = 90.0 // largest width of a name; wider names are shortened
 
 	legendLine = 13.0
 	legendText = 34.0 // the horizontal place where the text of the legend begins
 
-	// manyLinks is the number of links beyond which links that are all but certain have no number.
+	// With more than manyLinks links, the number beside a link is left out if the link is almost
+	// certain.
 	manyLinks = 20
 )
 
@@ -117,7 +117,7 @@ func drawGraph(name, title string, nodes []string, list []link) (*picture.Pictur
 			p.Line(route, width, picture.Second, style)
 		}
 	}
-	for k, l := range list { // labels are drawn after, and so above, all lines
+	for k, l := range list { // drawn after all lines, so that labels are above them
 		style := picture.Style{Hint: l.text, Group: "link", Value: l.joined}
 		text, point := numbers[k], drawing.Labels[k]
 		if text == "" {

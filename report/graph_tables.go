@@ -121,8 +121,8 @@ func effectsPicture(name, title, subject string, rows []picture.Row) *picture.Pi
 	return p
 }
 
-// totals returns the table of total effects, and the table of their changes by or on categories.
-// The effects that the user asked for are first; the others follow, the most probable first.
+// totals returns the table of total effects, and the table of total effects of or on categories.
+// The effects that the user asked for come first, then all other effects, the most probable first.
 func (v *discovery) totals() (t, changes *document.Table) {
 	r := v.result
 	all := slices.Clone(r.Effects)
@@ -130,7 +130,7 @@ func (v *discovery) totals() (t, changes *document.Table) {
 	for k, pair := range r.Asked {
 		at := slices.IndexFunc(all, func(e dag.Effect) bool { return e.From == pair[0] && e.To == pair[1] })
 		if at < 0 {
-			continue // a result that another version has written
+			continue // another version of the program has written the result
 		}
 		asked := all[at]
 		all = slices.Insert(slices.Delete(all, at, at+1), k, asked)

@@ -113,7 +113,7 @@ func (v *discovery) sentences() []string {
 	return []string{first + ".", second, third}
 }
 
-// otherwise returns the advice that concerns neither the computation nor the model.
+// otherwise returns the advice that concerns neither the computation nor the model check.
 func (v *discovery) otherwise() string {
 	var open []string
 	for _, l := range v.links {
@@ -209,7 +209,7 @@ func (v *discovery) classes() *document.Section {
 	graphs := document.NewTable("Most probable graphs", "probability", "<edges")
 	for _, g := range v.result.Graphs {
 		p := document.Probability(g.Prob, g.SE)
-		if g.Prob > 0 && g.Prob < 1e-3 { // the probability of the best of very many graphs may be so small
+		if g.Prob > 0 && g.Prob < 1e-3 { // even the best of very many graphs can have a tiny probability
 			p = fmt.Sprintf("%.1e", float64(g.Prob))
 		}
 		graphs.Add(p, edgeText(g.Edges, "→"))

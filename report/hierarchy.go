@@ -23,7 +23,7 @@ type hierarchy struct {
 
 // The meaning of each verdict on a regression, with advice: regressionMeaning for the family that
 // integrates the effects of groups out, and familyMeaning for variational families that learn these
-// effects. failedInference, below, is for answers of networks that were trained beforehand.
+// effects. failedInference is the meaning for answers of networks that were trained beforehand.
 var (
 	regressionMeaning = [...]string{
 		vti.Trusted:  "the numbers below hold to within their Monte Carlo errors.",
@@ -203,7 +203,7 @@ func (v *hierarchy) populationAnswer() string {
 	for _, e := range v.result.Effects {
 		text := fmt.Sprintf("%s (%s, 95%% interval %s to %s)", e.Name, picture.Number(float64(e.Mean)), picture.Number(float64(e.Q025)), picture.Number(float64(e.Q975)))
 		switch {
-		case !isSlope(e.Name), v.curveOf(e.Name) != nil: // a curve has no one slope
+		case !isSlope(e.Name), v.curveOf(e.Name) != nil: // the effect is an intercept or a curve
 		case !(e.Q025 > 0 || e.Q975 < 0):
 			open = append(open, text)
 		case v.hasSteps(e.Name):
@@ -233,7 +233,7 @@ func (v *hierarchy) populationAnswer() string {
 	case len(open) > 0:
 		return "Across the population, not even the sign of the effect of " + list(open) + " is known."
 	}
-	if v.curvesAnswer() != "" { // curvesAnswer describes them
+	if v.curvesAnswer() != "" { // the sentence of curvesAnswer describes the effects
 		return ""
 	}
 	return "The formula has no effects of columns on the whole population."
@@ -318,7 +318,8 @@ func summariesTable(caption string, list []regression.Summary) *document.Table {
 	return t
 }
 
-// moment formats a mean or a standard deviation. It is NaN if the draws do not determine it.
+// moment formats a mean or a standard deviation. The figure is NaN if the draws do not determine
+// it.
 func moment(x regression.Figure) string {
 	if math.IsNaN(float64(x)) {
 		return "not resolved"

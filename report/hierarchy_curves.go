@@ -43,8 +43,8 @@ func (v *hierarchy) isBend(sd string) bool {
 // line.
 func bendName(g regression.GroupSummary) string { return "sd(" + g.Name + ")" }
 
-// smoothOf returns the smooth function of a column, which is the departure from the column's
-// straight line. It returns nil if there is none.
+// smoothOf returns the smooth function of a column, the departure of its effect from a straight
+// line. It returns nil if the column has no smooth function.
 func (v *hierarchy) smoothOf(column string) *regression.GroupSummary {
 	for _, g := range v.curves() {
 		if g.Line == column {
@@ -55,8 +55,8 @@ func (v *hierarchy) smoothOf(column string) *regression.GroupSummary {
 }
 
 // curveOf returns the smooth function of a column if its effect is a curve, else nil. If the run
-// selected terms, the smooth function must have a probability above one half of being more than a
-// line.
+// selected terms, the effect counts as a curve if the smooth function is in the model with a
+// probability above one half.
 func (v *hierarchy) curveOf(column string) *regression.GroupSummary {
 	g := v.smoothOf(column)
 	if g != nil && len(v.result.Terms) > 0 && v.curvedProbability(g.Name) <= 0.5 {
@@ -92,8 +92,8 @@ func (v *hierarchy) curvesAnswer() string {
 	return strings.Join(sentences, " ")
 }
 
-// hasSteps reports whether an effect is monotonic. The result of such an effect has the shares of
-// the total effect that the steps between neighbouring levels have.
+// hasSteps reports whether an effect is monotonic. The result then contains, for each step between
+// neighbouring levels, its share of the total effect.
 func (v *hierarchy) hasSteps(effect string) bool {
 	return slices.ContainsFunc(v.result.Shares, func(s regression.Summary) bool { return strings.HasPrefix(s.Name, effect+": ") })
 }

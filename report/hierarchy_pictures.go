@@ -13,10 +13,9 @@ import (
 	"github.com/transdim/vti/likelihood"
 )
 
-// These constants are the sizes of caterpillar plots. With these sizes the names of levels are as
-// large as other text, and a picture fits on a page. panelRows is the number of rows in one column
-// of a picture, mostPanels the number of columns, and mostLevels the number of levels in a picture.
-// tableLevels is the number of levels in a table.
+// Limits of caterpillar plots, with which a picture fits on a page. panelRows is the number of rows
+// in one column of a picture, mostPanels the number of columns, and mostLevels the number of levels
+// in a picture. tableLevels is the number of levels in a table.
 const (
 	panelRows   = 45
 	mostPanels  = 3
@@ -58,7 +57,8 @@ func (v *hierarchy) groups() *document.Section {
 
 // caterpillar draws the effects of levels with their intervals.
 func (v *hierarchy) caterpillar(name string, one byTerm, shown []regression.LevelSummary) *picture.Picture {
-	// The axis covers the posterior intervals only: estimates from single rows can be far outside.
+	// The axis covers only the posterior intervals, because separate estimates of small groups can
+	// be far outside.
 	low, high := math.Inf(1), math.Inf(-1)
 	for _, level := range shown {
 		low, high = math.Min(low, float64(level.Q025)), math.Max(high, float64(level.Q975))
@@ -112,7 +112,8 @@ func (v *hierarchy) kind() likelihood.Kind {
 	return kind
 }
 
-// predicted names the quantity to which the effects of columns are added.
+// predicted returns the name of the quantity to which effects are added, such as the log odds of
+// the response.
 func (v *hierarchy) predicted() string {
 	kind := v.kind()
 	switch {

@@ -33,8 +33,8 @@ func TestPopulationAnswer(t *testing.T) {
 }
 
 // A curve is not reported as a slope. The answer says how far it departs from its straight line,
-// unless the selection of terms finds that it is probably a line. It is not reported as a grouping
-// of the rows either.
+// unless the selection of terms finds that it is probably a line. A curve is not reported as a
+// grouping of the rows either.
 func TestCurvesInAnswers(t *testing.T) {
 	result := &regression.Result{
 		Data: regression.FrameSummary{Response: "y", Groups: []regression.GroupSummary{{Name: "g", Levels: 3}, {Name: "s(age)", Levels: 1, Line: "age"}}},

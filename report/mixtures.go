@@ -135,8 +135,7 @@ func correlationsTable(r *mixture.Result) *document.Table {
 	return t
 }
 
-// columnsOfClusters is the number of columns, counted from the first, whose pairs each have a
-// picture of clusters.
+// Each pair of the first columnsOfClusters columns has a picture of clusters.
 const columnsOfClusters = 3
 
 // clustersPicture draws the rows in two columns, and an ellipse for each component at the posterior
@@ -185,8 +184,8 @@ func mixturePicture(result *mixture.Result, at int) *picture.Picture {
 			list = append(list, banded{float64(d.At), float64(d.Mean), float64(d.Q025), float64(d.Q975)})
 		}
 	}
-	// the number of bins is three times the cube root of the number of rows, at most the number
-	// that can be seen
+	// the number of bins is three times the cube root of the number of rows, up to the largest
+	// number that can be distinguished
 	low, high := math.Inf(1), math.Inf(-1)
 	for _, row := range result.Rows {
 		low, high = math.Min(low, float64(row.Values[at])), math.Max(high, float64(row.Values[at]))

@@ -72,8 +72,8 @@ func ordersTable(r *order.Result, one string) *document.Table {
 	return t
 }
 
-// leastPrinted is the least posterior probability that a coefficient is in the model for which it
-// is shown. The mean of a less probable coefficient is too close to zero.
+// A coefficient is shown if its posterior probability of being in the model is at least
+// leastPrinted. The mean of a less probable coefficient is too close to zero.
 const leastPrinted = 1e-4
 
 func orderCoefficients(r *order.Result) *document.Table {
@@ -109,8 +109,8 @@ func probabilityOfZero(r *order.Result, place int) (zero order.Number) {
 	return zero
 }
 
-// drawOrders draws the fitted curve, the knots and the coefficients, as far as the result has them.
-// The level and the noise σ are not drawn with the coefficients, because they have other units.
+// drawOrders draws the fitted curve, the knots and the coefficients, if they are in the result. The
+// level and the noise σ are left out, because their units differ from the units of coefficients.
 func drawOrders(part *document.Section, r *order.Result, one, which string) {
 	var list []probabilityOf
 	for _, o := range r.Orders {

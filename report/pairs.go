@@ -45,7 +45,7 @@ func (v *selection) pairsOf(predictors []int) [][]pair {
 		for b := range n {
 			p := pair{a: predictors[a], b: predictors[b], both: together[a][b], first: together[a][a], second: together[b][b]}
 			spread := math.Sqrt(p.first * (1 - p.first) * p.second * (1 - p.second))
-			// draws do not determine the correlation of an indicator that is nearly constant
+			// the draws do not determine the correlation if an indicator is nearly constant
 			if spread > 0.005 {
 				p.correlation = (p.both - p.first*p.second) / spread
 			}

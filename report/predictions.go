@@ -20,15 +20,15 @@ import (
 	"github.com/transdim/vti/predict"
 )
 
-// These constants limit leave-one-out cross-validation for a page, so that it takes a tenth of a
-// second. looRows is the largest number of rows, looDraws the largest number of draws of all rows
-// together, and fewestDraws the least number of draws of a row. The file [predict.CheckFile], if
-// the run has it, covers all rows and draws.
+// Limits of leave-one-out cross-validation for a page, with which it takes a tenth of a second:
+// looRows is the largest number of rows, looDraws the largest number of draws times rows, and
+// fewestDraws the least number of draws of a row. If the run has the file [predict.CheckFile],
+// which covers all rows and draws, the file is used instead.
 const (
 	looRows      = 1000
 	looDraws     = 1_000_000
 	fewestDraws  = 400
-	looLeast     = 3 // rows: with fewer there is no section
+	looLeast     = 3 // least number of rows for which there is a section
 	looWorstRows = 30
 )
 
@@ -148,8 +148,8 @@ func kHatPicture(l *predict.LOO) *picture.Picture {
 	return p
 }
 
-// smaller names the event whose predicted probability is the probability integral transform of a
-// response.
+// smaller returns the name of the event, such as a smaller response, whose predicted probability is
+// the probability integral transform of a row.
 func (s *source) smaller(response string) string {
 	kind, err := likelihood.Parse(cmp.Or(s.settings["model.likelihood"], s.settings["frame.response"], s.settings["frame.likelihood"]))
 	if err == nil && kind.HasCategories() {

@@ -59,7 +59,8 @@ func (s *source) training() *picture.Picture {
 	if len(finite(y)) < 2 || len(x) != len(y) {
 		return nil
 	}
-	// the losses of the first steps can be so large that the others could not be distinguished
+	// leave out huge losses of the first steps, beside which later losses could not be
+	// distinguished
 	shown := slices.Clone(y)
 	sorted := finite(y)
 	slices.Sort(sorted)
@@ -79,8 +80,8 @@ func (s *source) training() *picture.Picture {
 	return p
 }
 
-// weights draws Pareto's k̂ of the importance weights of each of n models against the probability
-// of the model. It returns nil if fewer than two models have both.
+// weights draws, for n models, Pareto's k̂ of the importance weights of a model against its
+// probability. It returns nil if fewer than two models have a k̂.
 func weights[F ~float64](n int, weight func(model int) (p F, kHat *F)) *picture.Picture {
 	var points []picture.Point
 	worst := math.Inf(-1)

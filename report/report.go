@@ -34,15 +34,15 @@ const (
 type Page struct {
 	show func(*source) (*document.Document, error)
 	// Predictor opens a finished run to predict its response. It is nil if the runs of the
-	// application predict no response.
+	// application do not predict a response.
 	Predictor func(dir string) (Predictor, error)
-	// ownDraws reports whether the runs store their posterior draws in a format of their own, which
+	// ownDraws reports whether the runs store their posterior draws in a special format, which
 	// pages do not read.
 	ownDraws bool
 }
 
-// Predictor is a finished run that predicts rows: the rows of its own table if fresh is nil, else
-// the rows of the table fresh.
+// Predictor is a finished run that predicts the rows of the table fresh or, if fresh is nil, of the
+// table it was fitted to.
 type Predictor interface {
 	Rows(fresh *table.Table) (*predict.Rows, error)
 }
@@ -64,8 +64,8 @@ func (p Page) document(s *source) (*document.Document, error) {
 	return p.show(s)
 }
 
-// Print writes the answer of a finished run for a terminal. It is the document that the page of the
-// run shows too, without pictures.
+// Print writes the answer of a finished run for a terminal: the document of the page of the run,
+// without pictures.
 func (p Page) Print(w io.Writer, dir string) error {
 	d, err := p.read(dir)
 	if err == nil {
@@ -85,9 +85,9 @@ func (p Page) read(dir string) (*document.Document, error) {
 }
 
 // Write writes one page about the runs in dirs to the file at path. For a single run it is the page
-// of this run. Several runs must answer the same question about the same table; they are shown side
-// by side, and compare compares the first with each of the others. Write returns an error if a run
-// cannot be read, if the runs cannot be compared, or if the file cannot be written.
+// of this run. Several runs must answer the same question about the same table. They are shown side
+// by side, and the function compare compares the first run with each other run. Write returns an
+// error if a run cannot be read, if the runs cannot be compared, or if the file cannot be written.
 func (p Page) Write(ctx context.Context, path string, compare Comparer, dirs ...string) error {
 	page, err := p.build(ctx, compare, dirs)
 	if err != nil {
@@ -167,14 +167,14 @@ func plainDocument(s *source, r *run.Head) *document.Document {
 	return &document.Document{Title: title, Answer: []string{r.Answer}, Sections: []*document.Section{s.provenance()}}
 }
 
-// answer completes the document of a run, which has its title and its answer. It adds the verdicts
-// on the computation and on the model, the recommended next steps, and two last sections: how the
-// verdict was earned, and how to repeat the run. The argument otherwise is the advice that concerns
-// neither the computation nor the model.
+// answer completes a document that has only a title and an answer. It adds the verdicts on the
+// computation and on the model, the recommended next steps, and two last sections: how the verdict
+// was earned, and how to repeat the run. The argument otherwise is the advice that concerns neither
+// the computation nor the model.
 func (s *source) answer(d *document.Document, c *computation, check *modelcheck.Report, otherwise string) *document.Document {
 	d.Marks = []document.Mark{c.mark(), model(check)}
 	d.Next = c.next(check, otherwise)
-	if c.failed() && len(d.Answer) > 0 { // the first sentence is also read alone
+	if c.failed() && len(d.Answer) > 0 { // the first sentence must say so, because some readers stop there
 		d.Answer[0] = "The computation failed, and what follows is not to be used. " + d.Answer[0]
 	}
 	d.Sections = append(d.Sections, s.earned(c), s.provenance())

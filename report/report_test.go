@@ -38,8 +38,8 @@ func exactRun(t *testing.T, table string) string {
 	return dir
 }
 
-// A page has the answer of its run. Every picture of it is also a file. It does not contain the
-// path of the folder in which the run was made.
+// A page contains the answer of its run, but not the path of the folder in which the run was made.
+// Every picture of the page is also a file.
 func TestFinish(t *testing.T) {
 	table, err := filepath.Abs(filepath.Join("..", "testdata", "hald.csv"))
 	require.NoError(t, err)
@@ -112,8 +112,8 @@ func TestSideBySide(t *testing.T) {
 	require.ErrorContains(t, SelectionPage.Write(context.Background(), out, compareSelections, t.TempDir()), "is not a run directory")
 }
 
-// A density has the mass 1 and agrees with the normal distribution that its draws come from; too
-// few draws have none.
+// A density has the mass 1 and agrees with the normal distribution that its draws come from; for
+// too few draws there is no density.
 func TestDensity(t *testing.T) {
 	random := stream.Rand(1, "density")
 	values := make([]float64, 4000)
@@ -139,9 +139,8 @@ func TestDensity(t *testing.T) {
 	require.Empty(t, x)
 }
 
-// TestLinks checks that directions come from equivalence classes where their graphs cannot be
-// distinguished, and otherwise from probabilities; pairs that are joined in either direction are
-// there.
+// TestLinks checks that the directions of links come from equivalence classes if the data cannot
+// distinguish graphs of a class, and otherwise from the probabilities of edges.
 func TestLinks(t *testing.T) {
 	result := &dag.Result{Data: dag.DataSummary{Nodes: []string{"a", "b", "c"}}, Edges: []dag.Edge{
 		{From: "a", To: "b", Prob: 0.9, ProbReverse: 0.1, ClassForward: 0.1, ClassUndirected: 0.9},
@@ -169,7 +168,7 @@ func TestLinks(t *testing.T) {
 	require.NotContains(t, p.Inline(), "direction determined")
 }
 
-// If there are many links, those that are all but certain have no number.
+// If there are many links, almost certain links have no number.
 func TestNumbersOfManyLinks(t *testing.T) {
 	result := &dag.Result{}
 	for k := range manyLinks + 2 {

@@ -24,7 +24,7 @@ type source struct {
 	dir      string
 	page     Page
 	header   run.Header
-	settings map[string]string // of the run's record, by the paths of their fields
+	settings map[string]string // settings in the record of the run, by the paths of their fields
 	trace    *trace            // nil if the run trained nothing
 	draws    *draws.Draws      // nil before readDraws, or if the run stores no draws that a page can show
 }
@@ -118,7 +118,7 @@ func (s *source) command() string {
 	for _, name := range slices.Sorted(maps.Keys(s.header.Flags)) {
 		switch name {
 		case "out", "quiet", "json", "device", "pjrt-plugin", "resume":
-			continue // where the run wrote and what it printed, not what it computed
+			continue // flags of the output, the device and resuming
 		}
 		for _, value := range s.header.Flags[name] {
 			words = append(words, "--"+name+"="+rundir.Quoted(withoutFolder(value)))
@@ -127,8 +127,8 @@ func (s *source) command() string {
 	return strings.ReplaceAll(strings.Join(words, " "), "=true", "")
 }
 
-// withoutFolder returns the last element of a path: a page may be sent to others, and does not show
-// the folders of the sender.
+// withoutFolder returns the last element of a path. Pages do not show folders, because they may be
+// sent to other people.
 func withoutFolder(value string) string {
 	if filepath.IsAbs(value) {
 		return filepath.Base(value)

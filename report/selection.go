@@ -49,15 +49,15 @@ func (v *selection) probability(k int) float64 { return float64(v.result.Inclusi
 
 // Limits of the inclusion probabilities for the words that describe them. Kass and Raftery (1995)
 // call the evidence for one of two hypotheses strong from a probability of 0.95 and decisive from
-// 0.99, if both have the same prior probability. Between the last two limits the table does not
-// decide whether a predictor matters.
+// 0.99, if both have the same prior probability. For a probability between the last two limits, the
+// table does not decide whether a predictor matters.
 const (
 	certain  = 0.99
 	probable = 0.9
 	doubted  = 0.1
 )
 
-// sentences returns the answer.
+// sentences returns the answer in sentences.
 func (v *selection) sentences() []string {
 	groups := make([][]string, 4)
 	for _, k := range v.order {
@@ -133,8 +133,8 @@ func (v *selection) modelSentence() string {
 
 // effectSentence describes the clearest effect among the predictors that are probably in the model:
 // the coefficient whose mean is the largest number of posterior standard deviations from zero. If
-// draws do not determine the standard deviation, a quarter of the interval's width takes its place.
-// There is no sentence if the draws do not determine the coefficients of predictors that matter.
+// draws do not determine the standard deviation, a quarter of the width of the 95 percent interval
+// replaces it. There is no sentence if the draws do not determine any of these coefficients.
 func (v *selection) effectSentence() []string {
 	best, size, matters := -1, 0.0, false
 	for k, c := range v.result.Coefficients {
@@ -220,8 +220,8 @@ func (v *selection) likelySizes() (low, high int) {
 	return max(low, 0), max(len(sizes)-1, 0)
 }
 
-// sizes returns the posterior probabilities of the numbers of predictors. They come from the list
-// of models if it holds nearly all of the probability, else from the draws.
+// sizes returns the posterior probabilities of the numbers of predictors. They are computed from
+// the list of models if its total probability is nearly 1, else from the draws.
 func (v *selection) sizes() []float64 {
 	bySize := make([]float64, len(v.result.Data.Predictors)+1)
 	total := 0.0

@@ -12,8 +12,8 @@ import (
 	"github.com/transdim/vti/internal/picture"
 )
 
-// The largest numbers of bars, models, densities and predictors in a picture of pairs with which a
-// reader can distinguish them.
+// The largest numbers of bars, models, densities, and predictors in a picture of pairs, that a
+// reader can distinguish.
 const (
 	mostBars      = 40
 	mostModels    = 20
@@ -163,8 +163,8 @@ func (v *selection) coefficientDraws(name string) (values []float64) {
 	if at := slices.Index(d.Coordinates, name); at >= 0 {
 		return v.nonzero(at)
 	}
-	// Models are stored as lists of members here, and the coefficient of member t is coef.t, unless
-	// predictors have several columns.
+	// The run stores each model as a list of its predictors, and the coefficient of the t-th
+	// predictor in the list as coef.t, unless predictors have several columns.
 	predictor := slices.Index(v.result.Data.Predictors, name)
 	first := slices.Index(d.Coordinates, "coef.1")
 	if predictor < 0 || first < 0 {
@@ -180,7 +180,8 @@ func (v *selection) coefficientDraws(name string) (values []float64) {
 	return values
 }
 
-// densityPicture draws the density of a coefficient. It returns nil if the draws cannot show it.
+// densityPicture draws the density of a coefficient. It returns nil for a probable coefficient with
+// too few draws.
 func (v *selection) densityPicture(name string, probability float64, number int) *picture.Picture {
 	c := v.result.Coefficients[number]
 	var prior func(x float64) float64

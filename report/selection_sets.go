@@ -12,13 +12,13 @@ import (
 	"github.com/transdim/vti/varsel"
 )
 
-// namedMembers is the number of members of a credible set that a text names; it gives only the
-// number of the other members.
+// namedMembers is the number of members of a credible set that a text names. Of all other members
+// it gives only the number.
 const namedMembers = 8
 
 // sets returns the section on credible sets: sets of correlated predictors that can replace each
-// other in the model. If every set is a single predictor the section is left out, since the
-// inclusion probabilities say the same.
+// other in the model. If every set is a single predictor the section is left out, since inclusion
+// probabilities contain the same information.
 func (v *selection) sets() *document.Section {
 	section := &document.Section{ID: "sets", Title: "Which predictors stand in for each other",
 		Lead: "Each credible set holds a predictor of the model with the probability that is given; its members are correlated, and the table does not tell which of them it is."}
@@ -39,8 +39,8 @@ func (v *selection) sets() *document.Section {
 	return section
 }
 
-// regionPicture draws the inclusion probabilities of many predictors in the order of the table. The
-// members of each credible set have a colour of their own.
+// regionPicture draws the inclusion probabilities of many predictors in the order of the table.
+// Each credible set has a separate colour.
 func (v *selection) regionPicture() *picture.Picture {
 	if len(v.result.Inclusion) <= mostBars {
 		return nil

@@ -16,15 +16,14 @@ const (
 	printedModels = 10
 	// leastModel is the probability below which a model is not printed.
 	leastModel = 1e-4
-	// Of at most fewPredictors predictors all are printed; of more predictors the printedPredictors
-	// most probable ones are printed.
+	// Up to fewPredictors predictors are all printed. Of more predictors only the printedPredictors
+	// most probable predictors are printed.
 	fewPredictors     = 40
 	printedPredictors = 25
 )
 
-// notableQ is the least difference between the inclusion probability of the variational family q
-// and the probability corrected by importance weights or chains for which the table shows both. It
-// changes no conclusion.
+// The table shows both the inclusion probability of the variational family q and the probability
+// corrected by importance weights or chains, if they differ by more than notableQ.
 const notableQ = 0.05
 
 // withQ reports whether an inclusion probability of the variational family q differs from the
@@ -107,7 +106,7 @@ func (v *selection) coefficientsTable() *document.Table {
 }
 
 func (v *selection) modelsTable() *document.Table {
-	const most = 200 // rows that a page should carry; result.json has more
+	const most = 200 // largest number of rows on a page; result.json lists more models
 	list := v.result.Models[:min(len(v.result.Models), most)]
 	withEvidence := slices.ContainsFunc(list, func(m varsel.ModelReport) bool { return document.Finite(m.LogEvidence) })
 	t := document.NewTable("Most probable models", "probability", "<predictors", "^how many")

@@ -11,8 +11,8 @@ import (
 	"github.com/transdim/vti/varsel"
 )
 
-// TestCoefficientOrder checks that coefficients are in the order of their predictors, with the
-// coefficients that are always in first.
+// TestCoefficientOrder checks that coefficients are in the order of their predictors, after the
+// coefficients that are in every model.
 func TestCoefficientOrder(t *testing.T) {
 	v := &selection{
 		result: &varsel.Result{Data: varsel.DataSummary{Predictors: []string{"a", "a=b", "c"}}},
@@ -25,8 +25,8 @@ func TestCoefficientOrder(t *testing.T) {
 	require.Equal(t, []int{0, 5, 4, 2, 3, 1, 6}, v.coefficientOrder())
 }
 
-// A few predictors are in the order of the table. Of many predictors a terminal shows the most
-// probable ones.
+// A few predictors are shown in the order of the table. Of many predictors a terminal shows only
+// the most probable.
 func TestOrderOfPredictors(t *testing.T) {
 	rows := func(probabilities ...varsel.Number) *document.Table {
 		r := &varsel.Result{}
