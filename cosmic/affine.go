@@ -5,8 +5,8 @@ import (
 )
 
 // maxLogScale bounds the log-scale of one layer, so that exp and its gradient are finite for any
-// input. A layer scales by at most exp(4), a factor of 55. The bound limits no target, since layers
-// compose and the last map of the flow is unbounded.
+// input. A layer scales by at most exp(4), a factor of 55. The flow can scale by any factor,
+// because its last map has no bound.
 const maxLogScale = 4
 
 // softClamp maps the real line smoothly to (-maxLogScale, maxLogScale), with value 0 and slope 1 at

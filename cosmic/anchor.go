@@ -10,20 +10,19 @@ import (
 	"github.com/transdim/vti/internal/made"
 )
 
-// anchor is the fixed map that ends a flow with a Precision H and a Linear term b. For a model with
-// active coordinates A it sends N(0, I) to N(μ_A, H_AA⁻¹) with H_AA μ_A = b_A; see the package
-// comment.
+// anchor is the fixed last map of a flow whose Config has a Precision H and a Linear term b. For a
+// model with active coordinates A it sends N(0, I) to N(μ_A, H_AA⁻¹), where H_AA μ_A = b_A:
 //
 //	θ_A = U L⁻ᵀ (x_A + h)   with  U = diag(H_AA)^-½,  L Lᵀ = U H_AA U,  L h = U b_A
 //
-// It has no trainable variables. Nodes hold the batch last, [D, B], so that each step of the
-// factorisation is one pass along contiguous memory.
+// It has no trainable variables. The batch is the last axis of nodes, [D, B], so that each step of
+// the factorisation is one pass along contiguous memory.
 //
 // All rows of a batch share the H and b of the Config, or each row has its own from [Flow.Given].
 type anchor struct {
 	mask    *graph.Node // [B, D] Bool
 	logUnit *graph.Node // log U, [D, 1] if all rows share it and [D, B] if each row has its own
-	shift   *graph.Node // h, [D, B], or [D, 1] without factor
+	shift   *graph.Node // h, [D, B], or [D, 1] if factor is nil
 	factor  *factor     // L; nil if H is diagonal
 }
 

@@ -237,9 +237,9 @@ func TestAnchorStaysInItsContext(t *testing.T) {
 	}
 }
 
-// TestUnmaskedFactorIsWrong shows that the tests above can fail. With the factor of the matrix of
-// all coordinates in place of the active ones, the draws of a submodel have the wrong mean and
-// scale.
+// TestUnmaskedFactorIsWrong shows that TestAnchorIsExactForGaussians can fail. With the factor of
+// the matrix of all coordinates in place of the active ones, the draws of a submodel have the wrong
+// mean and scale.
 func TestUnmaskedFactorIsWrong(t *testing.T) {
 	cfg := Config{Dim: 5, Kind: Diagonal, Precision: randomPrecision(5), Linear: randomLinear(5)}
 	s := newSubject(t, cfg)

@@ -8,7 +8,7 @@ import (
 
 // Config describes a flow. Dim is required. A zero in another field stands for its default.
 type Config struct {
-	Dim int `json:"dim,omitempty"` // D, coordinates of the saturated parameter vector
+	Dim int `json:"dim,omitempty"` // D, the number of coordinates of all models together
 	// Features is the number C of columns of feats, the features of a model. If it is 0, the
 	// networks read no features and feats is nil.
 	Features int  `json:"features,omitempty"`
@@ -46,7 +46,7 @@ type Config struct {
 	// not part of another.
 	Placement *Placement `json:"placement,omitempty"`
 
-	Seed uint64 `json:"seed,omitempty"` // root seed of the initial weights
+	Seed uint64 `json:"seed,omitempty"` // seed of the initial weights
 }
 
 // DiagonalMLP returns the diagonal Gaussian of the VTI paper: an MLP with five hidden layers of 256
@@ -66,8 +66,8 @@ func Spline46(dim, features int) Config {
 	return Config{Dim: dim, Features: features, Kind: Spline, Layers: 4, Blocks: 6, Hidden: 512, Bins: 10}
 }
 
-// maxBins is the largest number of bins of a spline. It keeps the smallest allowed bin below the
-// size of one of maxBins equal bins.
+// maxBins is the largest number of bins of a spline. With more bins, equal bins could be smaller
+// than the smallest allowed bin.
 const maxBins = 256
 
 // Validate returns an error that names the first invalid field.

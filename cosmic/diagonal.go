@@ -9,9 +9,9 @@ import (
 	"github.com/transdim/vti/internal/made"
 )
 
-// diagonal returns the shift and the log-scale, before its clamp, of each coordinate. They are [B,
-// D] each, in the coordinates' original order. A ReLU network computes them from cond [B, C], and
-// its outputs are zero before training. If cond is nil they are constants.
+// diagonal returns the shift and the log-scale of each coordinate, before a soft clamp bounds the
+// log-scale. They are [B, D] each, in the coordinates' original order. A ReLU network computes them
+// from cond [B, C], and its outputs are zero before training. If cond is nil they are constants.
 func (f *Flow) diagonal(ctx *context.Context, z, cond *graph.Node) []*graph.Node {
 	if cond == nil {
 		return []*graph.Node{graph.ZerosLike(z), graph.ZerosLike(z)}

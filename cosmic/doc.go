@@ -1,6 +1,6 @@
 // Package cosmic builds CoSMIC flows: normalizing flows whose dimension depends on the model. One
 // set of weights transports standard normal draws z [B, D] to parameters θ [B, D] of many models.
-// Each model uses some of the D coordinates; the others pass through untouched.
+// Each model uses some of the D coordinates; all other coordinates pass through unchanged.
 //
 // The VTI paper is Davies, Mackinlay, Oliveira and Sisson, "Amortized Variational Transdimensional
 // Inference" (2025). Numbers of equations and propositions refer to it.
@@ -12,11 +12,11 @@
 //	T(z | m) = Q_m ∘ E ∘ P_m⁻¹ ∘ T_L ∘ R_m ∘ … ∘ R_m ∘ T_1 ∘ P_m
 //
 // P_m puts the active coordinates first, in order (proposition 2.2). T_l is autoregressive: a
-// monotone map τ_ρ moves slot s, and its parameters ρ come from the slots before s and from the
-// features of m (eq. 7). Where the mask is 0, a selection replaces the convex combination of eq. 8.
-// R_m reverses the first d_m slots; if L is even a last R_m restores their order. E shifts and
-// scales each active coordinate by two parameters that do not depend on m. The Diagonal kind has
-// one layer without permutation, whose ρ depends on m alone.
+// monotone map τ_ρ moves slot s, the coordinate at place s, and its parameters ρ come from the
+// slots before s and from the features of m (eq. 7). Inactive slots are selected unchanged, instead
+// of the convex combination of eq. 8. R_m reverses the first d_m slots; if L is even a last R_m
+// restores their order. E shifts and scales each active coordinate by two parameters that do not
+// depend on m. The Diagonal kind has one layer without permutation, whose ρ depends on m alone.
 //
 // Q_m, the anchor, is present if the Config has a Precision H and a Linear term b. It is a fixed
 // affine map, which sends N(0, I) to N(μ_A, H_AA⁻¹), H_AA μ_A = b_A, on the active coordinates A.

@@ -4,10 +4,10 @@ import (
 	"github.com/gomlx/gomlx/pkg/core/graph"
 )
 
-// minPivot bounds the squares of the diagonal of a factor from below. Exact squares are at most 1:
-// each is one over the variance inflation factor of a coordinate given the coordinates before it.
-// Below the bound, rounding in Float32 would decide their values. Any positive value gives a valid
-// flow, because map and density share the factor.
+// minPivot is the smallest square of a diagonal element of a factor; smaller squares are replaced
+// by it. An exact square is one over the variance inflation factor of a coordinate given the
+// coordinates before it. Below minPivot, rounding in Float32 would decide its value. Any positive
+// value gives a valid flow, because map and density share the factor.
 const minPivot = 1e-6
 
 // factor holds the Cholesky factor L of the matrix R∘(m mᵀ) + diag(1-m) for each row m of a batch
@@ -15,9 +15,8 @@ const minPivot = 1e-6
 // R restricted to the active coordinates, and the identity on the others. factor also holds h, the
 // solution of L h = m∘b for the linear term b. No gradient passes through L or h.
 //
-// The methods work on columns of L, and none is meant to be differentiated. GoMLX differentiates
-// slices by padding, which not every backend can do, and fusing a few long steps costs less than
-// many short ones.
+// The methods work on columns of L, and must not be differentiated: GoMLX differentiates slices by
+// padding, which not every backend supports.
 type factor struct {
 	columns  []*graph.Node // [D-1-j, B]: L[i, j] for i > j
 	diagonal []*graph.Node // L[j, j] [1, B]
@@ -29,12 +28,12 @@ type factor struct {
 func newFactor(mask, couplings, linear *graph.Node) *factor {
 	dim := couplings.Shape().Dim(0)
 	m := graph.ConvertDType(turned(mask), couplings.DType()) // [D, B]
-	// b is appended to R as a last row; elimination turns it into h.
+	// b becomes a last row below R, which elimination turns into h.
 	extended := graph.Concatenate([]*graph.Node{m, graph.OnesLike(rowOf(m, 0))}, 0)
 	// [D+1, D, n]
 	rows := graph.Concatenate([]*graph.Node{couplings, graph.InsertAxes(linear, 0)}, 0)
 
-	var extendedColumns, shift []*graph.Node // the extended columns have h_j below L
+	var extendedColumns, shift []*graph.Node // columns of L with h_j appended; h
 	f := &factor{}
 	for j := range dim {
 		entries := graph.Squeeze(graph.Slice(rows, graph.AxisRange(j+1), graph.AxisElem(j)), 1)

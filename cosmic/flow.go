@@ -19,10 +19,10 @@ type Flow struct {
 	tau univariate    // the map of one coordinate in each layer
 	net *made.Network // the network of each layer; nil for Diagonal
 
-	quadratic *quadratic   // a quadratic for each row, in place of the one of cfg; nil: none
-	end       dtypes.DType // dtype of the anchor and of theta; invalid: the dtype of z
-	untrained bool         // whether the flow is its anchor alone
-	larger    *Flow        // the larger flow that contains the flow; nil: none
+	quadratic *quadratic   // H and b for each row, in place of Precision and Linear of cfg, or nil
+	end       dtypes.DType // dtype of the anchor and of theta; if invalid, the dtype of z
+	untrained bool         // whether only the anchor is evaluated
+	larger    *Flow        // the flow of which this flow is a part, or nil
 }
 
 // Untrained returns the flow as it is before any training, when its layers are the identity. Only
@@ -114,7 +114,8 @@ func (f *Flow) ToBase(ctx *context.Context, mask, feats, theta *graph.Node) (z, 
 	return z, graph.ConvertDType(logDet, theta.DType())
 }
 
-// stages returns the maps of the flow for mask [B, D] and feats [B, C]; p is the packing of mask.
+// stages returns the maps of the flow for mask [B, D] and feats [B, C]. The argument p is the
+// permutation that puts the active coordinates first.
 func (f *Flow) stages(ctx *context.Context, p packing, mask, feats, x *graph.Node) (s stages) {
 	if f.untrained {
 		zero := graph.ZerosLike(x)
@@ -159,7 +160,8 @@ func (f *Flow) trained(ctx *context.Context, p packing, mask, feats, x *graph.No
 	return append(s, selected{mask, end})
 }
 
-// layer returns the i-th autoregressive layer for active slots [B, D], in the graph and dtype of x.
+// layer returns the i-th autoregressive layer in the graph and dtype of x. The argument active [B,
+// D] marks the slots in use.
 func (f *Flow) layer(ctx *context.Context, i int, active, x, cond *graph.Node) layer {
 	return layer{tau: f.tau, net: f.net.Bind(ctx.In(fmt.Sprintf("layer%d", i)), x.Graph(), x.DType(), cond), active: active}
 }

@@ -82,15 +82,15 @@ func logAbsDet(jacobian [][]float64, rows []int) float64 {
 	return det
 }
 
-// TestBrokenPermutationLeaks shows that the test above can fail: without the permutation P_m, an
-// active coordinate depends on the inactive ones before it.
+// TestBrokenPermutationLeaks shows that TestJacobian can fail: without the permutation P_m, which
+// puts active coordinates first, an active coordinate depends on the inactive ones before it.
 func TestBrokenPermutationLeaks(t *testing.T) {
 	for _, kind := range []Kind{Affine, Spline} {
 		s := newSubject(t, Config{Dim: 5, Features: 3, Kind: kind, Layers: 2, Blocks: 1, Hidden: 10, Bins: 4}).randomise(0.5)
 		b := newBatch(2, 6, 5, 3)
 		broken := func(ctx *context.Context, mask, feats, z *graph.Node) (theta, logDet *graph.Node) {
 			everything := graph.LogicalOr(mask, graph.LogicalNot(mask))
-			p := newPacking(everything) // leaves every coordinate where it is
+			p := newPacking(everything) // leaves every coordinate in its place
 			p.active = mask
 			return s.flow.stages(ctx.Checked(false), p, mask, feats, z).toParams(z)
 		}
@@ -145,7 +145,7 @@ func TestRoundTrip(t *testing.T) {
 	})
 }
 
-// TestStart checks that an untrained flow is the identity, except for its anchor.
+// TestStart checks that all maps of an untrained flow except its anchor are the identity.
 func TestStart(t *testing.T) {
 	eachFlow(t, func(t *testing.T, cfg Config) {
 		b := newBatch(5, 6, cfg.Dim, cfg.Features)

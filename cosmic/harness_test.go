@@ -44,7 +44,7 @@ func newBatch(seed uint64, n, dim, features int) batch {
 	return b
 }
 
-// with returns b with x as its inputs.
+// with returns b with x in place of its values of z or theta.
 func (b batch) with(x [][]float64) batch {
 	b.x = x
 	return b
@@ -142,8 +142,8 @@ func (s subject) jacobian(fn graphFn, b batch) [][][]float64 {
 	return byRow(out)
 }
 
-// jacobianRows returns ∂y_i/∂x [B, D] for each i. It relies on a row of y depending on no other row
-// of x.
+// jacobianRows returns ∂y_i/∂x [B, D] for each i. Each row of y must depend only on the same row of
+// x.
 func jacobianRows(y, x *graph.Node) []*graph.Node {
 	dim := y.Shape().Dim(1)
 	rows := make([]*graph.Node, dim)
@@ -188,7 +188,8 @@ func jitter(x [][]float64, mask [][]bool, rng *rand.Rand) [][]float64 {
 func kinds(dim, features int) []Config {
 	list := []Config{
 		{Kind: Affine, Layers: 3, Blocks: 1, Hidden: 8},
-		// The network has fewer units than coordinates, and the last reversal is undone.
+		// The network has fewer units than coordinates. The number of layers is even, so that a
+		// last reversal restores the order of coordinates.
 		{Kind: Affine, Layers: 2, Blocks: 2, Hidden: 4},
 		{Kind: Affine, Layers: 2, Blocks: 1, Hidden: 6, Encoder: []int{5, 4}},
 		{Kind: Affine, Layers: 2, Blocks: 1, Hidden: 5, Precision: randomPrecision(dim), Linear: randomLinear(dim)},

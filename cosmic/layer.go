@@ -8,8 +8,8 @@ import (
 	"github.com/transdim/vti/internal/made"
 )
 
-// univariate is the map τ_ρ of section 2: a monotone bijection of ℝ with parameters ρ, and the
-// identity at ρ = 0.
+// univariate is a monotone bijection τ_ρ of ℝ with parameters ρ, which is the identity at ρ = 0
+// (section 2 of the VTI paper).
 type univariate interface {
 	// outputs lists, for each head of the network, its number of parameters for a coordinate.
 	outputs() []int
@@ -21,9 +21,9 @@ type univariate interface {
 	toBase(rho []*graph.Node, theta *graph.Node) (z, logSlope *graph.Node)
 }
 
-// layer is one autoregressive step of a CoSMIC flow, in coordinates ordered by packing (slots). The
-// parameters ρ of slot s depend on the slots before s. Since the mask holds only 0 and 1, the
-// combination of eq. 8 is a selection.
+// layer is one autoregressive step of a CoSMIC flow. Its coordinates are slots: the active
+// coordinates first, then the inactive ones. The parameters ρ of slot s depend on the slots before
+// s. Inactive slots stay unchanged.
 type layer struct {
 	tau    univariate
 	net    *made.Bound

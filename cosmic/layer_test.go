@@ -20,8 +20,8 @@ func packedBatch() batch {
 	return b
 }
 
-// alone returns a graphFn for a single layer. Its logDet is the sum of the log slopes, and its mask
-// marks the slots in use.
+// alone returns a graphFn that applies a single layer. Its logDet is the sum of the log slopes, and
+// its mask marks the slots in use.
 func alone(f *Flow, invert bool) graphFn {
 	return func(ctx *context.Context, mask, feats, x *graph.Node) (y, logDet *graph.Node) {
 		ctx = ctx.Checked(false)

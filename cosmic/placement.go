@@ -12,8 +12,8 @@ import (
 
 // Placement makes a flow a part of a larger flow, for example of one that was trained on many
 // problems. The layers are the layers of the larger flow, with its variables, evaluated at a model
-// that uses the coordinates At. The anchor belongs to the smaller flow. The features of the larger
-// flow are its mask, converted to numbers, and Context.
+// that uses the coordinates listed in the field At. The anchor belongs to the smaller flow. The
+// features of the larger flow are its mask, converted to numbers, and the field Context.
 type Placement struct {
 	// Dim is the number of coordinates of the larger flow.
 	Dim int `json:"dim"`
@@ -42,8 +42,8 @@ func (p *Placement) validate(dim int) error {
 	return validateVector("Placement.Context", "", p.Context, len(p.Context))
 }
 
-// MaskFeatures returns the features [B, D + C] of a flow to which placements refer: mask [B, D]
-// converted to numbers, followed by context [B, C]. A nil context adds no columns.
+// MaskFeatures returns the features [B, D + C] of a larger flow, as Placement describes them: mask
+// [B, D] converted to numbers, followed by context [B, C]. A nil context adds no columns.
 func MaskFeatures(mask, context *graph.Node, dtype dtypes.DType) *graph.Node {
 	features := graph.ConvertDType(mask, dtype)
 	if context == nil {
@@ -78,8 +78,8 @@ func (f *Flow) placed(ctx *context.Context, mask, x *graph.Node) stages {
 }
 
 // placed is a stage that runs in the coordinates of the larger flow. spread [D, larger D] has a one
-// where a coordinate of x has its place in the larger flow. The log-determinant, a sum over
-// coordinates, is reported whole at the first coordinate.
+// where a coordinate of x has its place in the larger flow. The whole log-determinant, which is a
+// sum over coordinates, is returned at the first coordinate.
 type placed struct {
 	spread *graph.Node
 	stages stages

@@ -9,8 +9,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestPlacedFlowsAreTheLarger compares a placed flow with the larger flow whose variables it uses,
-// at models that use only the placed coordinates. The two must agree to the bit in both directions.
+// TestPlacedFlowsAreTheLarger compares a flow that is a part of a larger flow with the larger flow
+// whose variables it uses, at models that use only the placed coordinates. The two must agree to
+// the bit in both directions.
 func TestPlacedFlowsAreTheLarger(t *testing.T) {
 	for _, kind := range []Kind{Affine, Spline, Diagonal} {
 		p := &Placement{Dim: 6, At: []int{4, 0, 5, 1}, Context: []float64{0.3, -1}}

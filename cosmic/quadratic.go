@@ -12,8 +12,8 @@ import (
 // at this bound.
 const MaxCoupledDim = 64
 
-// standardised is the quadratic of a configuration in units U chosen so that the precision U H U
-// has unit diagonal.
+// standardised is the quadratic -½ θᵀHθ + bᵀθ of a configuration in units U, a diagonal matrix, in
+// which the precision U H U has unit diagonal.
 type standardised struct {
 	logUnit   []float64 // log U_i = -½ log H_ii
 	linear    []float64 // U b

@@ -20,10 +20,8 @@ const (
 // maps are the identity at ρ = 0: the bins are equal and the slopes one, and there is no shift or
 // scale.
 //
-// The alternative, a spline on [0, 1] between a sigmoid and a logit, loses precision: in float32
-// the sigmoid rounds to 1 at 17 and keeps less than half its digits from 8 on. It must clamp, and
-// its inverse becomes inaccurate in the tails, which decide importance weights. Identity tails are
-// exact at any distance.
+// Outside of the square the spline is exact at any distance. A spline on [0, 1] between a sigmoid
+// and a logit would be inaccurate in the tails, which decide importance weights.
 type spline struct{ bins int }
 
 // outputs returns the numbers of widths, heights, slopes at the inner knots, shifts and log-scales.
@@ -88,9 +86,10 @@ type bin struct {
 	x0, y0, width, height, secant, d0, d1 *graph.Node
 }
 
-// find returns the bin of each value of x [B, D]; steps are the sides of the bins along x's axis.
-// It compares x with all knots, and sums the sides of the bins to the left to obtain the corner.
-// The comparisons enter as factors 0 and 1 without a gradient.
+// find returns the bin of each value of x [B, D]. The argument steps holds the widths of the bins
+// if x is an argument of the spline, and their heights if x is a value. It compares x with all
+// knots, and sums the sides of the bins to the left to obtain the corner. The comparisons enter as
+// factors 0 and 1 without a gradient.
 func (s spline) find(steps, widths, heights, slopes, x *graph.Node) bin {
 	g, dtype, batch, dim := x.Graph(), x.DType(), x.Shape().Dim(0), x.Shape().Dim(1)
 	grid := shapes.Make(dtypes.Int32, s.bins, s.bins-1)
@@ -102,7 +101,7 @@ func (s spline) find(steps, widths, heights, slopes, x *graph.Node) bin {
 	one := graph.Ones(g, shapes.Make(dtype, batch, dim, 1))
 	// before marks the bins to the left of the bin that contains x.
 	before := graph.Concatenate([]*graph.Node{passed, graph.ZerosLike(one)}, -1)
-	here := graph.Sub(graph.Concatenate([]*graph.Node{one, passed}, -1), before) // marks the bin that contains x
+	here := graph.Sub(graph.Concatenate([]*graph.Node{one, passed}, -1), before) // 1 for the bin of x
 	first := graph.Slice(here, graph.AxisRange(), graph.AxisRange(), graph.AxisElem(0))
 	last := graph.Slice(here, graph.AxisRange(), graph.AxisRange(), graph.AxisElem(s.bins-1))
 	pick := func(values, selector *graph.Node) *graph.Node {
@@ -125,7 +124,7 @@ func (s spline) find(steps, widths, heights, slopes, x *graph.Node) bin {
 	return b
 }
 
-// fraction clamps ξ to [0, 1], which rounding at a knot may leave.
+// fraction clamps ξ to [0, 1], because rounding at a knot may put ξ outside.
 func (b bin) fraction(xi *graph.Node) *graph.Node {
 	return graph.Min(graph.OnesLike(xi), graph.Max(xi, graph.ZerosLike(xi)))
 }

@@ -112,7 +112,7 @@ func TestSplineAtKnots(t *testing.T) {
 	c := newSplineCase(21, bins, 1)
 	for n := range c.x {
 		c.widths[n] = make([]float64, bins)
-		knot := -5 + 2.5*float64(n/3-1) // from one bin before the square to one after
+		knot := -5 + 2.5*float64(n/3-1) // from one bin left of the square to one right of it
 		c.x[n][0] = []float64{knot, math.Nextafter(knot, -9), math.Nextafter(knot, 9)}[n%3]
 	}
 	y, log, derivative, back, backLog := c.run(t, bins)

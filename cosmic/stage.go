@@ -88,8 +88,8 @@ func (s selected) toBase(y *graph.Node) (x, logSlope *graph.Node) {
 // into NaN.
 func active(mask, x *graph.Node) *graph.Node { return graph.Where(mask, x, graph.ZerosLike(x)) }
 
-// elementwise is a stage that moves each coordinate by τ_ρ with the parameters rho, whose shapes
-// are documented at univariate.
+// elementwise is a stage that maps each coordinate by a monotone function τ_ρ with the parameters
+// rho.
 type elementwise struct {
 	tau univariate
 	rho []*graph.Node

@@ -11,17 +11,16 @@ import (
 // contracting wraps a builder. It replaces sums of elementwise products of two factors, broadcast
 // against each other, by matrix products. GoMLX writes the gradients of Dot and DotGeneral as such
 // sums, and XLA does not convert them. For a layer of 256 units and a batch of 8,192 it would add
-// up 5·10⁸ terms one by one, in a kernel that takes minutes to compile. (Package simd does the same
-// for its own graphs.)
+// up 5·10⁸ terms one by one, in a kernel that takes minutes to compile.
 type contracting struct {
 	backends.Builder
 	factors  map[backends.Op][2]factor // the factors of each elementwise product built so far
 	repeated map[backends.Op]factor    // the operand of each broadcast built so far
 }
 
-// factor is an operation that is a factor of a product, and its size along each axis of the
-// product, which is 1 where the factor is repeated. The operation itself may lack the axes of size
-// 1.
+// factor is an operation that is a factor of a product, with its size along each axis of the
+// product. The size is 1 along an axis along which the factor is repeated. The operation itself may
+// lack the axes of size 1.
 type factor struct {
 	op    backends.Op
 	sizes []int
@@ -49,7 +48,7 @@ func (b *contracting) BroadcastInDim(x backends.Op, output shapes.Shape, axes []
 	return wide, nil
 }
 
-// factor returns an operation as a factor, without its repetitions.
+// factor returns an operation as a factor. For a broadcast, it is the operand of the broadcast.
 func (b *contracting) factor(x backends.Op) (factor, error) {
 	if f, ok := b.repeated[x]; ok {
 		return f, nil
@@ -58,7 +57,7 @@ func (b *contracting) factor(x backends.Op) (factor, error) {
 	return factor{x, shape.Dimensions}, err
 }
 
-// Mul multiplies element by element, and notes the factors.
+// Mul multiplies element by element, and stores the two factors of the result.
 func (b *contracting) Mul(left, right backends.Op) (backends.Op, error) {
 	product, err := b.Builder.Mul(left, right)
 	if err != nil {
@@ -85,9 +84,9 @@ func (b *contracting) ReduceSum(x backends.Op, axes ...int) (backends.Op, error)
 }
 
 // contraction returns the sum over axes of x, the product of two factors, as a matrix product. It
-// returns nil if the sum is no matrix product. An axis of x is a batch axis if both factors vary
-// along it and it is kept, contracted if both vary and it is summed, and free if one factor varies
-// and it is kept.
+// returns nil if the sum is no matrix product. If both factors vary along an axis of x, the axis is
+// contracted if it is summed, and otherwise a batch axis. If only one factor varies along an axis
+// that is not summed, the axis is free.
 func (b *contracting) contraction(x backends.Op, factors [2]factor, axes []int) (backends.Op, error) {
 	shape, err := b.OpShape(x)
 	if err != nil {
@@ -146,7 +145,7 @@ func (b *contracting) contraction(x backends.Op, factors [2]factor, axes []int) 
 }
 
 // arranged drops the axes of size 1 of a factor, and transposes the other axes into the given
-// order, which names all of them.
+// order, which lists each of them.
 func (b *contracting) arranged(f factor, order []int) (backends.Op, error) {
 	ascending := slices.Sorted(slices.Values(order))
 	var dims, permutation []int

@@ -46,7 +46,7 @@ func TestGradientsOfProductsAreProducts(t *testing.T) {
 		compute     func(a, b *Node) *Node
 		products    int // the expected number of matrix products
 	}{
-		{"matrices", []int{3, 4}, []int{4, 5}, MatMul, 2}, // the forward product is built as a Dot
+		{"matrices", []int{3, 4}, []int{4, 5}, MatMul, 2}, // the forward Dot is not counted
 		{"batch, contracted in front", []int{2, 4, 3}, []int{4, 5, 2}, func(a, b *Node) *Node {
 			return DotGeneral(a, []int{1}, []int{0}, b, []int{0}, []int{2})
 		}, 3},

@@ -10,7 +10,7 @@ import (
 	_ "github.com/transdim/vti/simd"             // registers "simd"
 )
 
-// Environment variables that replace options that are not given.
+// These environment variables replace options that are not set.
 const (
 	KindVariable   = "VTI_DEVICE"      // the kind of device that Auto opens
 	PluginVariable = "VTI_PJRT_PLUGIN" // the plugin file of an XLA kind
@@ -39,10 +39,10 @@ type Device struct {
 // if that is set.
 func Open(kind Kind) (*Device, error) { return OpenWith(Options{Kind: kind}) }
 
-// OpenWith opens a device. Auto opens the kind in the environment variable VTI_DEVICE; without
-// that, CUDA if a plugin and a card are found, else CPU. Nothing is ever downloaded. For CUDA and
-// XLACPU an error is returned at once if there is no plugin; it names the folders that were
-// searched.
+// OpenWith opens a device. Auto opens the kind in the environment variable VTI_DEVICE. If the
+// variable is not set, it opens CUDA if a plugin and a card are found, else CPU. Nothing is ever
+// downloaded. For CUDA and XLACPU an error is returned at once if there is no plugin; it names the
+// folders that were searched.
 func OpenWith(options Options) (*Device, error) {
 	kind := options.Kind
 	if kind == Auto {
@@ -114,8 +114,8 @@ func (d *Device) With(backend backends.Backend) *Device {
 // Kind returns the kind of the device, which is never Auto.
 func (d *Device) Kind() Kind { return d.kind }
 
-// String returns the name of the device for the records of runs: its kind, and for kinds that need
-// no plugin the name of the backend.
+// String returns the name of the device for the records of runs. It is the kind and, for kinds that
+// need no plugin, the name of the backend.
 func (d *Device) String() string {
 	if d.kind.platform() != "" {
 		return "xla:" + d.kind.platform()

@@ -61,9 +61,9 @@ func (f *Failure) tooLarge() bool { return f.Memory > 0 && f.Held > f.Memory }
 const usable = 0.75
 
 // Fits returns an estimate of the largest batch size, a power of two, that fits on the card, given
-// a batch size that did not. It assumes that the memory besides data and variables is proportional
-// to the batch size. The result is at most half of batch, also if sizes are unknown, and 0 if no
-// batch fits.
+// a batch size that did not fit. It assumes that the memory besides data and variables is
+// proportional to the batch size. The result is at most half of batch, also if sizes are unknown.
+// It is 0 if no batch fits.
 func (f *Failure) Fits(batch int) int {
 	if f.tooLarge() || batch < 2 {
 		return 0

@@ -55,7 +55,8 @@ func TestFits(t *testing.T) {
 	}
 }
 
-// small returns a device with the given memory in bytes: the backend of the CPU behind a guard.
+// small returns the backend of a device with the given memory in bytes: the backend of the CPU,
+// changed by the function behind, and then wrapped in a guard.
 func small(t *testing.T, memory uint64, behind func(backends.Backend) backends.Backend) backends.Backend {
 	device, err := Open(CPU)
 	require.NoError(t, err)

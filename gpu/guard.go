@@ -24,7 +24,7 @@ func (g *guard) failure(err error, held uint64) error {
 	return asFailure(err, g.device, held, g.memory)
 }
 
-// room returns an error if held bytes are more than the memory of the card.
+// room returns an error if the number of bytes held exceeds the memory of the card.
 func (g *guard) room(held uint64) error {
 	if f := (&Failure{Device: g.device, OutOfMemory: true, Held: held, Memory: g.memory}); f.tooLarge() {
 		return f

@@ -15,7 +15,7 @@ type Listing struct {
 	// Available reports whether a device of this kind can be opened.
 	Available bool
 	// Description is the backend's description of itself, or its plugin. If the device cannot be
-	// opened it is the reason.
+	// opened, Description is the reason.
 	Description string
 	// Units describes the processors or cards of the device, one text each.
 	Units []string

@@ -42,16 +42,18 @@ import (
 	"github.com/gomlx/gomlx/backends/xla"
 )
 
-// The least version of the PJRT C interface that has all that go-xla calls: it is written against
-// 0.83, whose two functions since 0.81 it does not use. Later minor versions add to it.
+// The oldest version of the PJRT C interface with all functions that go-xla calls. go-xla is
+// written for version 0.83 but does not call the two functions that were added after 0.81. Later
+// minor versions only add functions.
 const (
 	pjrtMajor = 0
 	pjrtMinor = 81
 )
 
 // By default XLA rounds the factors of Float32 products to 10 bits on a card (TF32). The rounding
-// causes errors of 1e-3 in log densities, too large for importance weights. NVIDIA's libraries read
-// the variable that forbids it; kernels that XLA generates itself do not, and are switched off.
+// causes errors of 1e-3 in log densities, too large for importance weights. An environment variable
+// forbids TF32 in NVIDIA's libraries. Kernels that XLA generates itself ignore the variable, and
+// are switched off.
 const (
 	tf32Variable  = "NVIDIA_TF32_OVERRIDE"
 	flagsVariable = "XLA_FLAGS"
@@ -109,8 +111,8 @@ func newXLA(kind Kind, plugin string) (backends.Backend, error) {
 	return backend, nil
 }
 
-// prepareCard sets those environment variables for a card that the user has not set. The argument
-// data is the folder with CUDA's assembler and device library, or "".
+// prepareCard sets the environment variables for a card, except variables that the user has set.
+// The argument data is the folder with CUDA's assembler and device library, or "".
 func prepareCard(data string) error {
 	if _, set := os.LookupEnv(tf32Variable); !set {
 		if err := os.Setenv(tf32Variable, "0"); err != nil {

@@ -11,7 +11,7 @@ import (
 type argStep struct {
 	src, dst             int // ids of values
 	outer, length, inner int
-	span                 int // outer positions per task
+	span                 int // number of outer positions per task
 	find                 func(out, x unsafe.Pointer, s *argStep, first, end int)
 	store                func(p unsafe.Pointer, i, position int)
 	min                  bool

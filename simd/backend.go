@@ -34,8 +34,8 @@ type Backend struct {
 
 var _ backends.Backend = (*Backend)(nil)
 
-// New returns a backend. options is a comma-separated list of the following options. Each option
-// may be left out:
+// New returns a backend. options is a comma-separated list of the following options. An option that
+// is left out has its default:
 //
 //	isa=portable|avx2|avx512   instruction set; default: the best this CPU has
 //	threads=N                  goroutines that compute; default: GOMAXPROCS
@@ -119,8 +119,8 @@ var capabilities = func() backends.Capabilities {
 	return c
 }()
 
-// config holds the options of a backend, which users write after "simd:". The zero value of unfused
-// is its default; parseConfig sets isa and threads.
+// config holds the options of a backend, which users write after "simd:". A config with unfused
+// false fuses operations, which is the default. parseConfig always sets isa and threads.
 type config struct {
 	isa     kernel.ISA // instruction set of the kernels
 	threads int        // goroutines that compute, the caller of Execute included

@@ -34,8 +34,8 @@ func (b *Builder) OpShape(op backends.Op) (shapes.Shape, error) {
 	return nodes[0].shape(), nil
 }
 
-// Compile optimises the part of the graph that outputs depend on and returns it ready to run.
-// Afterwards the builder cannot be used any more.
+// Compile optimises the part of the graph that outputs depend on and returns it as an executable.
+// The builder must not be used afterwards.
 func (b *Builder) Compile(outputs []backends.Op, shardings []*backends.ShardingSpec) (backends.Executable, error) {
 	for _, s := range shardings {
 		if s != nil {

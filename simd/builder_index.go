@@ -10,9 +10,9 @@ import (
 	"github.com/pkg/errors"
 )
 
-// withIndexAxis returns indices with an axis along which the numbers of an index vector lie. If
-// indexAxis is the rank of indices, GoMLX leaves that axis implicit, and withIndexAxis appends an
-// axis of size 1.
+// withIndexAxis returns indices with an explicit axis indexAxis, along which the numbers of an
+// index vector lie. If indexAxis is the rank of indices, an index vector is a single number, and
+// withIndexAxis appends an axis of size 1.
 func (b *Builder) withIndexAxis(operation string, indices *node, indexAxis int) (*node, error) {
 	if !indices.dtype.IsInt() {
 		return nil, errors.Errorf("simd: %s: want integer indices, got %s", operation, indices.shape())
@@ -44,7 +44,7 @@ func (b *Builder) Gather(operand, startIndices backends.Op, indexVectorAxis int,
 	}
 	shape, err := shapeinference.Gather(in[0].shape(), indices.shape(), min(indexVectorAxis, len(in[0].dims)),
 		offsetOutputAxes, collapsedSliceAxes, startIndexMap, sliceSizes, indicesAreSorted)
-	// Package shapeinference refuses these values of indexVectorAxis, because it compares them with
+	// Package shapeinference would refuse this indexVectorAxis, because it compares the axis with
 	// the rank of operand instead of the rank of indices.
 	if indexVectorAxis > len(in[0].dims) {
 		shape, err = b.gatherShape(in[0], indices, indexVectorAxis, offsetOutputAxes, sliceSizes, collapsedSliceAxes)

@@ -10,8 +10,8 @@ import (
 	"github.com/pkg/errors"
 )
 
-// reduce records a reduction of x over axes, or over all axes of x if axes is empty. accepts
-// reports whether the reduction supports an element type.
+// reduce records a reduction of x over axes, or over all axes of x if axes is empty. The argument
+// accepts reports whether the reduction supports an element type.
 func (b *Builder) reduce(op backends.OpType, x backends.Op, axes []int, accepts func(dtypes.DType) bool) (backends.Op, error) {
 	in, err := b.check(op.String(), x)
 	if err != nil {
@@ -40,8 +40,8 @@ func isNumber(d dtypes.DType) bool  { return d != dtypes.Bool }
 func isInteger(d dtypes.DType) bool { return d.IsInt() }
 func isBool(d dtypes.DType) bool    { return d == dtypes.Bool }
 
-// ArgMinMax returns the position along axis of the smallest or largest element. Of equal elements
-// the first counts, and a NaN counts as the smallest or largest.
+// ArgMinMax returns the position along axis of the smallest or largest element. Among equal
+// elements it chooses the first, and a NaN counts as smaller or larger than all numbers.
 func (b *Builder) ArgMinMax(x backends.Op, axis int, outputDType dtypes.DType, isMin bool) (backends.Op, error) {
 	in, err := b.check("ArgMinMax", x)
 	if err != nil {
@@ -105,7 +105,7 @@ func newWindow(rank int, window, strides, baseDilations, windowDilations []int, 
 
 // selectAndScatter records the gradient of ReduceWindow with Max or Min. Each window has one
 // element in source, which is added at the place of the extreme element of operand under the
-// window; of equal elements, the first counts.
+// window, or of the first one if several are equal.
 func (b *Builder) selectAndScatter(op backends.OpType, reduction backends.ReduceOpType, operand, source backends.Op,
 	window, strides []int, paddings [][2]int) (backends.Op, error) {
 	in, err := b.check(op.String(), operand, source)

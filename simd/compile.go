@@ -11,8 +11,7 @@ import (
 // fold.go), groups the nodes of that graph into units (fuse.go), and lowers the units to the steps
 // of a program (lower.go).
 func compile(b *Builder, outputs []*node) (_ *executable, err error) {
-	// The choice of the instruction of an operation panics if the operation does not support the
-	// type.
+	// The compiler panics if an operation does not support the type of its operands.
 	defer func() {
 		if r := recover(); r != nil {
 			cause, ok := r.(error)
@@ -72,9 +71,9 @@ func reachable(nodes, outputs []*node) []*node {
 	return kept
 }
 
-// output returns a node that a program can compute as an output: neither a view, nor a parameter,
-// nor a constant, nor a node in taken, which holds the other outputs. It is n, the node that n is a
-// view of, or a copy of n.
+// output returns a node with the elements of n that a program can compute as an output: neither a
+// view, nor a parameter, nor a constant, nor in taken, which holds the other outputs. The node is
+// n, the node that n is a view of, or a copy of n.
 func (g *graph) output(n *node, taken map[*node]bool) *node {
 	if base, v := viewOf(n); base != n && v.dense(base.size()) && base.op != backends.OpTypeParameter && base.op != backends.OpTypeConstant && !taken[base] {
 		// n and base have the same elements in the same order. Their shapes differ, but the

@@ -161,7 +161,7 @@ func (m *maker) reductions() {
 	bools := []dtypes.DType{dtypes.Bool}
 	integer := func(f func(x, y int64) int64) func(x, y float64) float64 {
 		return func(x, y float64) float64 {
-			if x >= 1<<63 { // all ones of a uint64
+			if x >= 1<<63 { // a uint64 that float64 rounds up to 2⁶⁴
 				x = -1
 			}
 			return float64(f(int64(x), int64(y)))

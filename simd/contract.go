@@ -8,7 +8,8 @@ import (
 
 // contraction recognises Σ over axes of a·b, where a and b are broadcast against each other, as a
 // matrix product, and returns nil for anything else. GoMLX writes the gradients of Dot and
-// DotGeneral like that: left alone, they would compute every term of the product in memory.
+// DotGeneral as such sums. Without this conversion every term of the product would be stored in
+// memory.
 //
 // An axis of x along which both operands vary is contracting if it is summed, and a batch axis if
 // not. An axis along which only one operand varies is free if it is not summed.
@@ -27,7 +28,7 @@ func (g *graph) contraction(dims, axes []int, x *node) *node {
 		summed := slices.Contains(axes, axis)
 		left, right := varies(0, axis), varies(1, axis)
 		switch {
-		case d == 1: // the final call of reshaped restores it
+		case d == 1: // the last statement restores this axis
 		case left && right && summed:
 			contract = append(contract, axis)
 		case left && right:

@@ -152,8 +152,8 @@ func (l *lowering) lowerPad(n *node) {
 	strides := make([]int, len(n.dims))
 	for axis, p := range n.attr.(padAttr).axes {
 		step := p.Interior + 1
-		// Element i of the operand goes to p.Start + i·step, which is inside the result for lo ≤ i
-		// < hi.
+		// Element i of the operand has the position p.Start + i·step in the result, which exists
+		// for lo ≤ i < hi.
 		lo := max(0, (-p.Start+step-1)/step)
 		hi := min(n.inputs[0].dims[axis], (n.dims[axis]-p.Start+step-1)/step)
 		to.dims[axis] = max(0, hi-lo)

@@ -8,9 +8,9 @@ import (
 	"github.com/gomlx/gomlx/pkg/core/dtypes"
 )
 
-// map1 and map2 turn a function of one or two elements into a tileFunc. The common operations have
-// their own loops below, because a function call per element takes several times as long as the
-// arithmetic.
+// map1 and map2 turn a function of one or two elements into a tileFunc. The functions below have
+// loops of their own for common operations, because a function call per element takes several times
+// as long as the arithmetic.
 func map1[S, T any](f func(S) T) tileFunc {
 	return func(dst, a, _, _ unsafe.Pointer, n int) {
 		x, z := elements[S](a, n), elements[T](dst, n)

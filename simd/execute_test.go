@@ -128,7 +128,7 @@ func TestMasksAreFound(t *testing.T) {
 	exec.MustExec(tensors.FromShape(shapes.Make(dtypes.Float32, 256, width)), tensors.FromShape(shapes.Make(dtypes.Float32, width, width)))
 	require.Len(t, shares, 3)
 	for name, share := range shares {
-		require.Less(t, share, 0.8, name) // half of the blocks, and those on the diagonal, which are half full
+		require.Less(t, share, 0.8, name) // half of it, and half-full blocks on the diagonal
 	}
 }
 

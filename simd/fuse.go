@@ -12,13 +12,13 @@ import (
 // the same elements in the same order, or one operation of another kind. Views belong to no unit.
 type unit struct {
 	nodes []*node // in topological order
-	fused bool    // whether the unit is a group
+	fused bool    // whether the unit is a group, not one operation of another kind
 	size  int     // elements that a group takes
 	cols  int     // length of the rows into which reductions divide the elements; 0 without reductions
 	after []*unit // units that must run before, without duplicates
 	next  []*unit // units that must run after
 	level int     // larger than the levels of the units in after
-	seen  int     // number of the search that visited the unit last
+	seen  int     // number of the last search for paths that visited the unit
 }
 
 // maxGroup is the largest number of operations in a group. The intermediate results of a larger
@@ -26,9 +26,10 @@ type unit struct {
 const maxGroup = 160
 
 // maxGap is the largest difference between the levels of two groups that are joined, unless one of
-// the groups is read by the other one only. A group that spans many levels would delay the units
-// that read it, and the search for paths between groups would take long. Half and twice change the
-// time of BenchmarkMADE by less than a tenth; BenchmarkCompile takes 0.7 and 1.0 of the time.
+// the groups is read only by the other group. A group that spans many levels would delay the units
+// that read it, and the search for paths between groups would take long. With half and twice this
+// value, the time of BenchmarkMADE changes by less than a tenth, and BenchmarkCompile takes 0.7 and
+// 1.0 of the time.
 const maxGap = 16
 
 // fuser distributes the nodes of a graph over units. A node joins the groups of its operands unless
@@ -153,9 +154,9 @@ func (f *fuser) merge(a, b *unit) *unit {
 	return a
 }
 
-// compatible reports whether the reductions of groups a and b can be in one group: their rows must
-// have the same length, and if rows are longer than a tile, all reductions must be of one kind; see
-// tileOrder.
+// compatible reports whether the reductions of groups a and b can be in one group. Their rows must
+// have the same length. If rows are longer than a tile, the number of elements that are processed
+// at once, all reductions must also be along the same axis.
 func compatible(a, b *unit) bool {
 	if a.size != b.size || a.cols != 0 && b.cols != 0 && a.cols != b.cols {
 		return false
@@ -188,8 +189,9 @@ func (f *fuser) adjacent(a, b *unit) bool {
 	return true
 }
 
-// feedsOnly reports whether b is the only unit that reads a, and a has a lower level, so that a
-// does not need b. Such groups can be joined whatever the difference between their levels is.
+// feedsOnly reports whether b is the only unit that reads the results of a, and a has a lower
+// level, so that a does not need results of b. Such groups can be joined whatever the difference
+// between their levels is.
 func (f *fuser) feedsOnly(a, b *unit) bool {
 	if a.level >= b.level {
 		return false

@@ -17,8 +17,8 @@ func programOf(t *testing.T, dims [][]int, f func(b *Builder, in []backends.Op) 
 	return p
 }
 
-// TestFusedUpdate checks that an update of weights with momentum is one pass, although one of its
-// terms could be computed before all other nodes and another one after them.
+// TestFusedUpdate checks that an update of weights with momentum is one pass over memory, although
+// one of its terms could be computed before all other nodes and another term after all other nodes.
 func TestFusedUpdate(t *testing.T) {
 	ok := must(t)
 	p := programOf(t, [][]int{{64, 64}, {64, 64}}, func(b *Builder, in []backends.Op) []backends.Op {
@@ -74,7 +74,7 @@ func TestEliminate(t *testing.T) {
 		c := ok(b.Exp(ok(b.Sub(one, one))))  // 1
 		x := ok(b.Mul(ok(b.Tanh(in[0])), c)) // tanh x
 		y := ok(b.Tanh(in[0]))
-		ok(b.Sin(y)) // dead
+		ok(b.Sin(y)) // no output needs this
 		return []backends.Op{ok(b.Add(x, y))}
 	})
 	require.Len(t, p.steps, 1)

@@ -39,7 +39,7 @@ type indexed struct {
 	dtype                  dtypes.DType
 	elem                   int
 	count                  int  // number of windows
-	start                  view // [count]: where the index vector of each window begins
+	start                  view // [count]: where the index vector of each window begins in indices
 	depth, depthStride     int  // length of an index vector, and the stride between its numbers
 	// For each axis that is indexed: its stride in the array, and the last position at which a
 	// window fits.
@@ -122,7 +122,7 @@ func (x *indexed) position(indices unsafe.Pointer, i int, clamp bool) (p int, ok
 	return p, true
 }
 
-// isSimple returns the value of x.simple.
+// isSimple computes the field simple of x.
 func (x *indexed) isSimple() bool {
 	inOrder := func(v view, stride int) bool {
 		return len(v.dims) == 0 || len(v.dims) == 1 && v.strides[0] == stride

@@ -30,8 +30,8 @@ func (s madeSize) flops() float64 {
 	return 3 * 2 * madeBatch * float64(s.layers*weights)
 }
 
-// weights returns random weights in the order in which made takes them. Each layer has an input
-// weight and bias; for each block, a context bias, two weights and two biases; and an output weight
+// weights returns random weights in the order in which made uses them. Each layer has an input
+// weight and bias, for each block a context bias, two weights and two biases, and an output weight
 // and bias.
 func (s madeSize) weights(rng *rand.Rand) []*tensors.Tensor {
 	var list []*tensors.Tensor
@@ -59,7 +59,7 @@ func (s madeSize) weights(rng *rand.Rand) []*tensors.Tensor {
 }
 
 // madeMask returns a mask that is 1 where output unit j may depend on input unit i: the degree of i
-// is at most the degree of j, or less if strict is true, for the last layer.
+// must be at most the degree of j. In the last layer, where strict is true, it must be less.
 func madeMask(in, out int, inDegree, outDegree func(int) int, strict bool) [][]float32 {
 	mask := make([][]float32, in)
 	for i := range mask {

@@ -84,9 +84,9 @@ func (l *lowering) place(blocks []*arenaBlock) {
 	}
 }
 
-// planDonations pairs each output with a parameter whose memory it can take over: one of the same
-// size that is read for the last time before the output is written, or in the same step if that
-// step can work in place.
+// planDonations pairs each output with a parameter whose memory the output can take over. The
+// parameter has the same size, and is read for the last time before the output is written, or in
+// the same step if the step can work in place.
 func (l *lowering) planDonations() {
 	l.donations = make([]int, len(l.outputs))
 	taken := make([]bool, len(l.parameters))

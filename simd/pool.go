@@ -36,7 +36,7 @@ type job struct {
 	run     func(task, worker int) // worker < threads; concurrent calls have different workers
 	tasks   int64
 	next    atomic.Int64 // the next task that nobody has claimed
-	room    int64        // number of helpers that may still join
+	room    int64        // number of further helpers that may join
 	helpers atomic.Int64 // number of helpers inside work
 	parked  atomic.Bool  // whether the caller sleeps until helpers is 0
 	done    chan struct{}
@@ -46,8 +46,8 @@ func newJob() *job { return &job{done: make(chan struct{}, 1)} }
 
 // spinTime is how long an idle helper, or a caller that waits for the last tasks, reads a counter
 // in a loop before it sleeps. It is longer than the usual time between two parallel passes of a
-// graph and much shorter than a time slice of the operating system's scheduler. Half and twice
-// change the processor time of BenchmarkMADE by less than a tenth.
+// graph and much shorter than a time slice of the operating system's scheduler. With half and twice
+// this time, the processor time of BenchmarkMADE changes by less than a tenth.
 const spinTime = 50 * time.Microsecond
 
 func newPool(threads int) *pool {
@@ -118,9 +118,9 @@ func (j *job) work(worker int) {
 	}
 }
 
-// wait returns when no helper is inside j, which was withdrawn. The caller checks this again after
-// it is woken, because a helper of an earlier run of j may have woken it: one that was the last to
-// leave that run, but had not yet checked whether the caller sleeps.
+// wait returns when no helper is inside j, which was withdrawn. After the caller is woken, it
+// checks again that no helper is inside: a helper that was the last to leave an earlier run of j
+// may have checked only now whether the caller sleeps, and woken it.
 func (j *job) wait() {
 	for j.helpers.Load() != 0 {
 		if j.ends(spinTime) {
@@ -134,7 +134,7 @@ func (j *job) wait() {
 	}
 }
 
-// ends reports whether the last helper leaves j within the given time.
+// ends reports whether the last helper leaves j within a time, the argument within.
 func (j *job) ends(within time.Duration) bool {
 	for start := time.Now(); time.Since(start) < within; {
 		for range spinChecks {
@@ -157,7 +157,7 @@ func (j *job) leave() {
 // spinChecks is the number of times that a counter is read between two readings of the clock.
 const spinChecks = 64
 
-// help is the main loop of the helper that is the given worker.
+// help is the main loop of a helper, whose number is the argument worker.
 func (p *pool) help(worker int) {
 	for {
 		if j := p.watch(); j != nil {
@@ -169,7 +169,8 @@ func (p *pool) help(worker int) {
 	}
 }
 
-// watch waits for a short time for a job with room and joins it. It returns nil if there was none.
+// watch waits for at most spinTime for a job that more helpers may join, and joins it. It returns
+// nil if there was no such job.
 func (p *pool) watch() *job {
 	for start := time.Now(); ; {
 		for range spinChecks {
@@ -186,8 +187,8 @@ func (p *pool) watch() *job {
 	}
 }
 
-// join joins the oldest job that has room and returns it. It returns nil if there is no such job,
-// or if another goroutine holds the lock of the pool.
+// join joins the oldest job that more helpers may join and returns it. It returns nil if there is
+// no such job, or if another goroutine holds the lock of the pool.
 func (p *pool) join() *job {
 	if !p.mu.TryLock() {
 		return nil

@@ -56,7 +56,7 @@ func TestPoolRunsEveryTaskOnce(t *testing.T) {
 func TestPoolHelps(t *testing.T) {
 	p := newPool(2)
 	defer p.close()
-	time.Sleep(5 * time.Millisecond) // the helper sleeps by now
+	time.Sleep(5 * time.Millisecond) // longer than spinTime, so that the helper sleeps
 	j := newJob()
 	var both sync.WaitGroup
 	both.Add(2)
@@ -93,7 +93,7 @@ func TestPoolWaitsForTheHelpersOfThisRun(t *testing.T) {
 	}()
 	for range 3 {
 		require.Eventually(t, func() bool { return j.parked.CompareAndSwap(true, false) }, time.Second, time.Millisecond)
-		j.done <- struct{}{} // as a helper does that leaves late
+		j.done <- struct{}{} // the signal of a helper of an earlier run that leaves late
 		select {
 		case <-returned:
 			t.Fatal("the caller went on beside a helper")

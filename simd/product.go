@@ -42,7 +42,7 @@ const (
 )
 
 const (
-	bandWork = 1 << 17 // multiply-adds of a band or part: a few microseconds
+	bandWork = 1 << 17 // multiply-adds of a band or part, which take a few microseconds
 	maxParts = 64
 )
 

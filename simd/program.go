@@ -20,7 +20,7 @@ type program struct {
 	donations  []int
 	arenaSize  int
 	tileMemory int // bytes of registers that a worker needs
-	tileSlots  int // the largest number of slots of a tile program
+	tileSlots  int // the largest number of operands and results of a tile program
 
 	mu     sync.Mutex
 	frames []*frame // idle frames

@@ -53,8 +53,8 @@ func commonDims(dims []int, inputs []*node) []int {
 	return small
 }
 
-// identityRule returns a node with the same elements as the given operation on inputs in, or nil if
-// no rule applies: an input, the operand of an input, or a cheaper operation.
+// identityRule returns a node with the same elements as the operation op on the inputs in: an
+// input, the operand of an input, or a cheaper operation. It returns nil if no rule applies.
 func (g *graph) identityRule(op backends.OpType, dtype dtypes.DType, in []*node) *node {
 	is := func(i int, value float64) bool {
 		c, ok := uniformConstant(in[i])

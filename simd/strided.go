@@ -17,7 +17,8 @@ type strided struct {
 // moves holds the kernels that rearrange elements of 4 or of 8 bytes. For elements of 1 and 2 bytes
 // there are none, and pointers to moves are nil.
 type moves struct {
-	// spread repeats each of n elements times times.
+	// spread writes each of n elements of src to dst several times in a row; the number is the
+	// argument times.
 	spread func(dst, src unsafe.Pointer, n, times int)
 	// copyRows and transpose copy a matrix of rows × cols elements to dst. The strides are the
 	// distances between rows, in elements.
@@ -209,16 +210,17 @@ func copyMatrix(dst, src unsafe.Pointer, rows, cols, toRow, toCol, fromRow, from
 	}
 }
 
-// copyRow copies n elements that are from bytes apart at src to places that are to bytes apart at
-// dst.
+// copyRow copies n elements from src to dst. The arguments from and to are the distances in bytes
+// between the elements at src and at dst.
 func copyRow[T word](dst, src unsafe.Pointer, n, to, from int) {
 	for i := range n {
 		*(*T)(unsafe.Add(dst, i*to)) = *(*T)(unsafe.Add(src, i*from))
 	}
 }
 
-// collapsePair simplifies two views of equal dimensions. It drops axes of size 1 and merges two
-// neighbouring axes into one if a single stride can replace their two strides in both views.
+// collapsePair simplifies two views of equal dimensions together. It drops axes of size 1 and
+// merges two neighbouring axes into one if a single stride can replace their two strides in both
+// views.
 func collapsePair(a, b view) (view, view) {
 	x, y := view{offset: a.offset}, view{offset: b.offset}
 	for axis, d := range a.dims {

@@ -4,10 +4,10 @@ import (
 	"unsafe"
 )
 
-// tileProgram is the step of a group. It takes the elements of the group in row-major order and
-// divides them into tiles. For each tile, it fills registers (scratch memory in the L1 cache) with
-// the operands that cannot be read in place, runs each instruction on the whole tile, and then the
-// reductions. A task is a sequence of tiles. Its first element depends on shapes alone.
+// tileProgram is the step of a group. It divides the elements of the group, in row-major order,
+// into tiles of some thousand. For each tile, it fills registers (scratch memory in the L1 cache)
+// with the operands that cannot be read in place, runs each instruction on the whole tile, and then
+// the reductions. A task is a sequence of tiles. Its first element depends on shapes alone.
 type tileProgram struct {
 	order      tileOrder
 	size, cols int // number of elements, and length of the rows for reductions
@@ -49,12 +49,12 @@ type slot struct{ value, offset, scale int }
 
 type tileInstruction struct {
 	do           tileFunc
-	dst, a, b, c int // slots
+	dst, a, b, c int // indices of slots
 }
 
 // tileLoad fills a register with elements of memory that do not lie one after the other.
 type tileLoad struct {
-	dst, src int // slots
+	dst, src int // indices of slots
 	read     strided
 }
 
@@ -167,8 +167,8 @@ func (t *tileProgram) compute(bases []unsafe.Pointer, start, n int) {
 	}
 }
 
-// add includes n elements of a row in the partial result of the task. first reports whether they
-// are the first ones of the task.
+// add includes n elements of a row in the partial result of the task. The argument first reports
+// whether they are the first elements of the task.
 func (r *rowReduction) add(t *tileProgram, f *frame, w *worker, bases []unsafe.Pointer, task, start, n int, first bool) {
 	sum := unsafe.Add(f.memory[r.result], task*r.elem)
 	if !r.directResult {

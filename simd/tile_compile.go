@@ -20,7 +20,7 @@ type tileCompiler struct {
 	pool      map[int][]*register // free registers, by the number of bytes of an element
 	all       []*register
 	reads     map[int]bool // ids of the values that the group reads
-	stridden  map[int]bool // ids of the values that loads read, not in the order of the group
+	stridden  map[int]bool // ids of the values that loads read in another order than the group's
 }
 
 // register is scratch memory for one tile.
@@ -60,7 +60,7 @@ func (l *lowering) lowerGroup(u *unit) {
 	l.emit(s)
 }
 
-// choosePath sets the order in which the group takes its elements.
+// choosePath sets the order in which the tile program visits the elements of the group.
 func (c *tileCompiler) choosePath() {
 	if c.cols == 0 {
 		c.order, c.cols = linear, c.size
@@ -197,8 +197,9 @@ func (c *tileCompiler) instruction(i int, n *node) {
 	c.code = append(c.code, in)
 }
 
-// free makes the registers of those operands of node n available that node n, with index i in the
-// group, is the last one to read. chosen selects registers by the number of bytes of an element.
+// free makes the registers of operands of node n available again if n, with index i in the group,
+// is the last node that reads them. The argument chosen selects registers by the number of bytes of
+// an element.
 func (c *tileCompiler) free(i int, n *node, chosen func(elem int) bool) {
 	for _, operand := range n.inputs {
 		base := c.inGroup(operand)
@@ -259,7 +260,7 @@ func (c *tileCompiler) reduce(n *node) {
 // reusable returns the results that may be written over an operand. The operand must be read in
 // place only, and not by an instruction after the one that writes the result.
 func (c *tileCompiler) reusable() []reuse {
-	lastRead := map[int]int{} // by value: the last instruction that reads it
+	lastRead := map[int]int{} // for each value, the last instruction that reads it
 	for i, in := range c.code {
 		for _, s := range []int{in.a, in.b, in.c} {
 			if v := c.slots[s].value; v >= 0 {
@@ -274,8 +275,8 @@ func (c *tileCompiler) reusable() []reuse {
 	for _, r := range c.down {
 		blocked[c.slots[r.src].value] = true
 	}
-	// Every tile reads scalars, and operands with an offset are read at other positions than the
-	// result is written.
+	// The result must not overwrite scalars, which every tile reads, or operands with an offset,
+	// which are read at other positions than the result is written.
 	for _, s := range c.slots {
 		if s.value >= 0 && (s.scale == 0 || s.offset != 0) {
 			blocked[s.value] = true

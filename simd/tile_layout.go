@@ -35,8 +35,8 @@ func (c *tileCompiler) chooseTile() {
 	c.layOut()
 }
 
-// repeat returns the longest period of a load that is not longer than a tile, in elements. If the
-// length of tiles is a multiple of it, the load is the same for every tile.
+// repeat returns the longest period, in elements, of a load whose elements repeat within a tile. If
+// the length of tiles is a multiple of the period, the load is the same for every tile.
 func (c *tileCompiler) repeat(tile int) int {
 	longest := 1
 	for i := range c.loads {

@@ -116,7 +116,7 @@ func (s *selectStep) run(f *frame) {
 }
 
 // betterOf returns a function that reports whether element i of an array of type dtype is smaller
-// or larger than element best.
+// than element best, or larger if smallest is false.
 func betterOf(dtype dtypes.DType, smallest bool) func(x unsafe.Pointer, i, best int) bool {
 	return map[dtypes.DType]func(bool) func(x unsafe.Pointer, i, best int) bool{
 		dtypes.Int8: better[int8], dtypes.Int16: better[int16], dtypes.Int32: better[int32], dtypes.Int64: better[int64],

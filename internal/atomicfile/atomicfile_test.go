@@ -48,7 +48,7 @@ func TestSweepRemovesOnlyWhatWasLeftBehind(t *testing.T) {
 	require.NoError(t, os.WriteFile(filepath.Join(dir, ".hidden"), []byte("kept too"), 0o644))
 	unfinished, err := Create(path)
 	require.NoError(t, err)
-	require.NoError(t, unfinished.Close()) // as a kill would leave it
+	require.NoError(t, unfinished.Close()) // the state in which a killed process leaves the file
 	require.NoError(t, Sweep(dir))
 	entries, err := os.ReadDir(dir)
 	require.NoError(t, err)

@@ -15,13 +15,14 @@ type Part float64
 
 const (
 	// Collapsed is the certification by chains over models whose parameters are integrated out. The
-	// rest of the time is for all other methods, which follow if its result is not trusted.
+	// remaining time is for the other methods, which run if the chains give no trusted result.
 	Collapsed Part = 0.6
-	// Training is the training of a flow. The rest of the time is for a certificate. Births is the
-	// certification by birth-death chains, reversible jump chains that add a predictor or component
-	// to a model or remove one. The rest of the time is for importance weights. After FirstBirths,
-	// birth-death chains end as soon as they suffice for a trusted answer, so that there is time
-	// for the chains that check them.
+	// Training is the training of a flow, an approximate posterior distribution. The remaining time
+	// is for its certificate, the check by independent draws. Births is the certification by
+	// birth-death chains, reversible jump chains that add a predictor or component to a model or
+	// remove one. The remaining time is for importance weights. After FirstBirths, birth-death
+	// chains end as soon as they suffice for a trusted answer, so that there is time for the chains
+	// that check them.
 	Training    Part = 0.7
 	FirstBirths Part = 0.5
 	Births      Part = 0.9
@@ -75,5 +76,5 @@ func (t Time) Context(ctx context.Context, p Part) (context.Context, context.Can
 	return context.WithDeadline(ctx, t.End(p))
 }
 
-// Passed reports whether end is set and has come.
+// Passed reports whether the time end is set and is not in the future.
 func Passed(end time.Time) bool { return !end.IsZero() && !time.Now().Before(end) }

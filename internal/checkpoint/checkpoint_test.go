@@ -38,7 +38,7 @@ func TestRoundTrip(t *testing.T) {
 }
 
 // TestDamageIsRefused changes each byte of a file, cuts the file at each length, and reads files of
-// another kind. Each of them must be an error.
+// another kind. Each reading must return an error.
 func TestDamageIsRefused(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "state")
 	require.NoError(t, format.Write(path, header{3, "a note"}, bytesOf("payload")))

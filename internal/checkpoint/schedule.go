@@ -18,11 +18,12 @@ const (
 // due.
 type Schedule struct {
 	next           time.Time
-	pause, longest time.Duration // time from one checkpoint to the next
+	pause, longest time.Duration // time from the last checkpoint to the next, and its limit
 }
 
 // NewSchedule returns a schedule that starts now. The first checkpoint is due after two seconds.
-// The intervals then double up to longest, and are longer if writing takes long.
+// The intervals then double up to the argument longest. They are longer if writing takes more than
+// 5 % of the time.
 func NewSchedule(longest time.Duration) *Schedule {
 	pause := min(first, longest)
 	return &Schedule{next: time.Now().Add(pause), pause: pause, longest: longest}

@@ -23,7 +23,7 @@ type variablesHeader struct {
 	Version   int             `json:"version"`
 	Step      int             `json:"step"`
 	Settings  json.RawMessage `json:"settings"`
-	Plan      json.RawMessage `json:"plan,omitempty"` // of Solve
+	Plan      json.RawMessage `json:"plan,omitempty"` // progress of vti.Solve
 	Variables []savedVariable `json:"variables"`
 }
 

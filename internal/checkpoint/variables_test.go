@@ -23,7 +23,7 @@ func FuzzRestoreVariables(f *testing.F) {
 	require.NoError(f, WriteVariables(path, variables, Info{Step: 7, Settings: settings}))
 	content, err := os.ReadFile(path)
 	require.NoError(f, err)
-	const magic = 8 // bytes
+	const magic = 8 // length in bytes
 	body := content[magic+4 : len(content)-sha256.Size]
 	length := binary.LittleEndian.Uint32(content[magic:])
 	f.Add(body[:length], body[length:])

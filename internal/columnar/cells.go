@@ -16,7 +16,7 @@ import (
 type cells struct {
 	column *parquet.Column
 	kind   Kind
-	number func(parquet.Value) float64 // for the kinds Double and Bool
+	number func(parquet.Value) float64 // converts a value of the kind Double or Bool
 }
 
 func newCells(column *parquet.Column, element format.SchemaElement) cells {

@@ -35,8 +35,8 @@ const MostColumns = parquet.MaxColumnIndex
 // Kind is the type of the values of a column.
 type Kind int
 
-// The kinds that can be written are listed first. Other is any type that is read neither as numbers
-// nor as text.
+// The kinds before Other can be written. Other stands for every type of a file that is read neither
+// as numbers nor as text.
 const (
 	Other Kind = iota
 	Double

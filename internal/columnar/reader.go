@@ -184,7 +184,7 @@ func (d *decoder) readPages(pages parquet.Pages) error {
 		case dictionary != nil && d.kind == Text:
 			d.readPlaces(page, dictionary)
 		case dictionary == nil && data.Kind() == encoding.Double && page.NumNulls() == 0 && d.Missing == nil:
-			d.Numbers = append(d.Numbers, data.Double()...) // as readValues does, but all values at once
+			d.Numbers = append(d.Numbers, data.Double()...) // readValues for all values at once
 		default:
 			err = d.readValues(page.Values())
 		}

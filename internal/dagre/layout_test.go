@@ -102,8 +102,8 @@ func TestNoNodesNoEdges(t *testing.T) {
 	require.PanicsWithValue(t, "dagre.Lay: edge from 0 to 0 of 1 nodes is a loop, or there twice, or of no node", func() { _, _ = Lay([]Node{{1, 1}}, []Edge{{From: 0, To: 0}}) })
 }
 
-// TestWideDrawingsAreStretched checks that a node with many nodes below it is drawn higher than its
-// layers need, and that its routes still end at the borders of nodes.
+// TestWideDrawingsAreStretched draws a node with many nodes below it. The drawing must be higher
+// than its layers need, and its routes must end at the borders of nodes.
 func TestWideDrawingsAreStretched(t *testing.T) {
 	nodes, edges := make([]Node, 13), make([]Edge, 0, 12)
 	for k := range nodes {

@@ -39,7 +39,7 @@ type port struct {
 func (d *Drawing) route(nodes []Node, edges []Edge, found []graphEdge) {
 	bands := d.bands(nodes)
 	d.Routes, d.Labels = make([][]Point, len(edges)), make([]Point, len(edges))
-	ports := map[[2]int][]port{} // by node and side: 0 above, 1 below
+	ports := map[[2]int][]port{} // key: node and its side, 0 above and 1 below
 	for k, e := range edges {
 		d.Labels[k] = Point{found[k].X, found[k].Y}
 		points := found[k].Points
@@ -89,8 +89,8 @@ func (d *Drawing) route(nodes []Node, edges []Edge, found []graphEdge) {
 	}
 }
 
-// through returns the two points between which a route runs straight through the layer of nodes
-// around at, a point of the route. It returns nil if at lies in no layer.
+// through returns the two points between which a route runs straight through the layer of nodes at
+// the height of point, a point of the route. It returns nil if point lies in no layer.
 func through(bands []band, point Point, down bool) []Point {
 	for _, b := range bands {
 		if point.Y > b.top-clearance && point.Y < b.bottom+clearance {
@@ -116,7 +116,7 @@ func straightened(points []Point) []Point {
 	return append(kept, points[len(points)-1])
 }
 
-// rounded replaces corners by arcs. An arc stays within the distance corner of its corner.
+// rounded replaces corners by arcs. Each arc begins and ends at most 9 units from the corner.
 func rounded(points []Point) []Point {
 	const corner, steps = 9.0, 6
 	out := points[:1:1]
@@ -134,8 +134,8 @@ func rounded(points []Point) []Point {
 	return append(out, points[len(points)-1])
 }
 
-// toward returns a point on the line from a to b. Its distance from a is way, but at most half of
-// the distance between a and b.
+// toward returns a point on the line from a to b. The argument way is its distance from a, which is
+// reduced to half of the distance from a to b if it is larger.
 func toward(a, b Point, way float64) Point {
 	length := math.Hypot(b.X-a.X, b.Y-a.Y)
 	if length == 0 {

@@ -22,8 +22,8 @@ type Factor struct {
 }
 
 // Factorize overwrites the lower triangle of a symmetric matrix [n·n] by its factor. ok is false if
-// a pivot is at most share times its diagonal entry, or if the factor is not finite. A share of 0
-// accepts every positive pivot.
+// a pivot is at most the fraction share of its diagonal entry of the matrix, or if the factor is
+// not finite. If share is 0, every positive pivot is accepted.
 func Factorize(a []float64, n int, share float64) (f Factor, ok bool) {
 	f = Factor{n, a}
 	for i := range n {

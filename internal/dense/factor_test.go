@@ -35,8 +35,8 @@ func matrix(n int, random *rand.Rand) (whole *mat.SymDense, lower []float64) {
 	return whole, lower
 }
 
-// TestFactor compares all functions with gonum's, for matrices smaller and larger than the length
-// short.
+// TestFactor compares all functions with gonum's, for matrices with fewer and with more rows than
+// the constant short.
 func TestFactor(t *testing.T) {
 	random := stream.Rand(1, "dense")
 	for _, n := range []int{1, 2, 5, 8, 17, 40} {

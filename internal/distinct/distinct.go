@@ -7,9 +7,9 @@ import (
 	"math"
 )
 
-// Share is the largest share of distinct rows for which counting them saves time: sums over counted
-// rows take somewhat longer for each. Half and twice give the same answers
-// (docs/benchmarks/constants.md).
+// Share is the largest share of distinct rows for which counting them saves time: a sum over
+// distinct rows also multiplies each term by its count. Half and twice this value give the same
+// answers (docs/benchmarks/constants.md).
 const Share = 0.75
 
 // Rows holds the distinct rows of a table.
@@ -52,7 +52,7 @@ func Key(key []byte, values ...float64) []byte {
 	return key
 }
 
-// At returns the values at some rows.
+// At returns the elements of values at the given indices.
 func At(values []float64, rows []int) []float64 {
 	some := make([]float64, len(rows))
 	for k, row := range rows {

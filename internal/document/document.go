@@ -41,8 +41,9 @@ type Section struct {
 	// Said holds sentences that are shown below the tables.
 	Said []string
 
-	// Only pages show the fields below. Wide pictures take the whole width of the page; other
-	// pictures share rows.
+	// Only pages show the fields below. Lead is a paragraph below the title, Code a command, and
+	// Notes are paragraphs below the pictures. Wide pictures take the whole width of the page;
+	// other pictures share rows.
 	Lead           string
 	Code           string
 	Graph          *Graph

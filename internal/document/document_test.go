@@ -75,8 +75,8 @@ func TestPage(t *testing.T) {
 	}
 }
 
-// TestEnds checks that a table whose first and last rows alone are printed states the number of
-// rows between.
+// TestEnds prints only the first and the last rows of a table. A line between them must state the
+// number of rows that are left out.
 func TestEnds(t *testing.T) {
 	table := NewTable("Levels", "<level")
 	for _, name := range strings.Split("abcdef", "") {

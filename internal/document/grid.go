@@ -131,7 +131,8 @@ func (g *Grid) Print(w io.Writer) {
 	}
 }
 
-// proseWidth is the width from which on a last column is text that folds, not a number or interval.
+// proseWidth is the smallest width, in characters, at which a last column counts as text that may
+// be broken into lines.
 const proseWidth = 40
 
 // blocks divides columns into blocks of at most TextWidth characters. Each block begins with the
@@ -140,7 +141,7 @@ func blocks(widths []int, columns []column) (list [][]int) {
 	last := len(widths) - 1
 	block, width := []int{0}, 2+widths[0]
 	for j := 1; j <= last; {
-		end, size := j, 0 // end and width of the columns that stay together
+		end, size := j, 0 // index after the columns that stay together, and their width
 		for ; end == j || end <= last && !columns[end].breaks; end++ {
 			if prose := end == last && !columns[end].Numeric && widths[end] > proseWidth; !prose {
 				size += 2 + widths[end]

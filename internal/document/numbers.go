@@ -88,8 +88,9 @@ func InThree(p, se report.Number) string {
 	return PlusMinus(&p, &se, 3)
 }
 
-// AveragedInterval writes an interval of a number that may be exactly zero; zero is the probability
-// of this. If both ends of the interval are zero, it writes zero with its probability.
+// AveragedInterval writes an interval of a number that may be exactly zero; the argument zero is
+// the probability that it is. If both ends of the interval are zero, it writes zero with its
+// probability.
 func AveragedInterval(low, high, zero report.Number) string {
 	if low == 0 && high == 0 && Finite(&zero) {
 		return "0 (" + strings.TrimPrefix(Probability(zero, report.Number(math.NaN())), ">") + ")"
@@ -109,7 +110,8 @@ func TimeText(seconds float64) string {
 	return fmt.Sprintf("%d h %d min", int(d.Hours()), int(d.Minutes())%60)
 }
 
-// Counted writes a count with its noun in the right form; one is the singular of the noun.
+// Counted writes a count with its noun in the right form; the argument one is the singular of the
+// noun.
 func Counted(n int, one string) string {
 	return Grouped(n) + " " + english.Noun(n, one)
 }

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// These technical words stand in printed answers without explanation.
+// These technical words stand in printed answers, and Meanings explains them.
 const (
 	WordQ        = "q"
 	WordKHat     = "k̂"

@@ -36,8 +36,8 @@ func (h Header) csvColumns() []string {
 	return distinct(names)
 }
 
-// siteColumn returns the name of the column of site s: gamma[name of the site], or member[1],
-// member[2], … if models are lists.
+// siteColumn returns the name of the column with the outcomes of site s: gamma[name of the site],
+// or member[1], member[2], … if models are lists.
 func (h Header) siteColumn(s int) string {
 	switch {
 	case h.Items != nil:
@@ -78,9 +78,9 @@ func distinct(names []string) []string {
 	return names
 }
 
-// ModelName returns a code in words, joined by plus signs: the names of the sites with an outcome
-// other than 0, with the outcome if a site has more than two, or the members of a list. The empty
-// model is "(none)".
+// ModelName returns a model in words, joined by plus signs. The argument code holds the outcome of
+// each site. The words are the names of the sites with an outcome other than 0, with the outcome if
+// the site has more than two, or the members of a list. The empty model is "(none)".
 func (h Header) ModelName(code []int32) string {
 	var members []string
 	for s, outcome := range code {

@@ -1,8 +1,9 @@
 // Package draws writes posterior draws to files that other tools read as they are, Parquet and CSV,
 // and reads the Parquet files back.
 //
-// A draw is a model, the parameters of that model, and log densities. The columns, the same in both
-// formats:
+// A draw is a model m, its parameters θ, and log densities. A model is a list of outcomes, one for
+// each of its sites; a site says, for example, whether a predictor is in the model. The columns,
+// the same in both formats:
 //
 //	column              of      meaning
 //	log_p__             IID     log p(m) + log p(y, θ | m), natural logarithm

@@ -33,12 +33,13 @@ func (k *Kind) UnmarshalText(text []byte) error { return kinds.Unmarshal(text, k
 type Header struct {
 	// Kind determines the columns of log densities.
 	Kind Kind `json:"kind"`
-	// Cards holds the number of outcomes of each of the S sites. There is at least one site.
+	// Cards holds the number of outcomes of each of the S sites, such as 2 for a predictor that is
+	// in a model or not. There is at least one site.
 	Cards []int `json:"cards"`
 	// Sites holds the names of the S sites, or is nil.
 	Sites []string `json:"sites,omitempty"`
 	// Items is set if models are lists of items. It names the items that the outcomes 1, 2, … of a
-	// site stand for. The members of a model are its outcomes other than 0.
+	// site stand for. The items of a model are its outcomes other than 0.
 	Items []string `json:"items,omitempty"`
 	// Coordinates holds the names of the D coordinates.
 	Coordinates []string `json:"coordinates"`
@@ -86,8 +87,8 @@ func (h Header) densities() []string {
 	return []string{"log_p__", "log_q__"}
 }
 
-// ModelNumber returns the mixed-radix number of a code, as in the column model__. It returns NaN if
-// float64 cannot represent all numbers of the space.
+// ModelNumber returns the number of a model, as in the column model__: the outcomes in code are its
+// digits in mixed radix. It returns NaN if float64 cannot represent the numbers of all models.
 func (h Header) ModelNumber(code []int32) float64 {
 	if !h.countable() {
 		return math.NaN()

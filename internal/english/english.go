@@ -21,7 +21,7 @@ func Noun[N integer](n N, one string) string {
 	return Form(n, one, plural(one))
 }
 
-// Form returns one if n is 1 and many otherwise.
+// Form returns the text one if n is 1, and otherwise the text many.
 func Form[N integer](n N, one, many string) string {
 	if n == 1 {
 		return one
@@ -29,7 +29,8 @@ func Form[N integer](n N, one, many string) string {
 	return many
 }
 
-// List joins the first most texts by commas and counts the remaining ones: "a, b and 7 more".
+// List joins texts by commas. In a list longer than the argument most, it counts the texts after
+// the first ones: "a, b and 7 more".
 func List(texts []string, most int) string {
 	if more := len(texts) - most; more > 0 {
 		return fmt.Sprintf("%s and %d more", strings.Join(texts[:most], ", "), more)

@@ -27,7 +27,8 @@ type Names[T ~int] struct {
 	names []string
 }
 
-// New returns Names with the given names. Errors call the values by the noun in the first argument.
+// New returns Names with the given names. The argument noun says in errors what the values are,
+// such as "model".
 func New[T ~int](noun string, names ...string) Names[T] { return Names[T]{noun, names} }
 
 // String returns the name of a value. For an unknown value it returns the type and the number.

@@ -18,22 +18,24 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// Evaluator evaluates a target and an approximation q(m) q(θ | m). Only training changes its
-// variables.
+// Evaluator evaluates a target density of models m and parameters θ, and an approximation q(m) q(θ
+// | m) of it. Only training changes the variables of the approximation.
 type Evaluator struct {
 	Graphs
 	Target    Target
 	Flow      Flow
 	Models    ModelDistribution
 	DType     dtypes.DType // of the flow and the target
-	Batch     int          // rows of every graph
+	Batch     int          // number of models that a graph evaluates at once
 	Seed      uint64
-	Untrained bool // the flow is its anchor alone
-	// NoQuadratics makes the flow ignore the quadratics of the target, if the target has them.
+	Untrained bool // whether only the flow's anchor, an affine map, is used
+	// NoQuadratics makes the flow ignore the quadratic approximations of the log density of each
+	// model, if the target has them.
 	NoQuadratics bool
 }
 
-// Sizes returns the number of rows of a batch, of sites of a code, and of coordinates of theta.
+// Sizes returns the number of rows of a batch, the number of integers that describe a model, and
+// the number of coordinates of its parameters.
 func (e *Evaluator) Sizes() (batch, sites, dim int) {
 	sp := e.Target.Space()
 	return e.Batch, len(sp.Cards()), sp.Dim()
@@ -63,13 +65,13 @@ func (e *Evaluator) Explain(err error) error {
 	return err
 }
 
-// DrawCodes draws one batch of codes [B*S] from q(m).
+// DrawCodes draws one batch of models from q(m), as codes [B*S].
 func (e *Evaluator) DrawCodes(random *rand.Rand) ([]int32, error) {
 	return e.DrawCodesFrom("draw", e.Models, random)
 }
 
-// DrawCodesFrom draws one batch of codes [B*S] from another distribution. name identifies its
-// graph.
+// DrawCodesFrom draws one batch of codes [B*S] from the distribution models. The argument name
+// identifies its graph.
 func (e *Evaluator) DrawCodesFrom(name string, models ModelDistribution, random *rand.Rand) ([]int32, error) {
 	batch, sites, _ := e.Sizes()
 	uniforms := make([]float64, batch*sites)
@@ -105,15 +107,16 @@ func (e *Evaluator) LogModelOf(name string, distribution ModelDistribution, code
 	})
 }
 
-// fewCodes is the number of rows of the graphs for few codes, such as the codes of one step of
-// chains over models.
+// fewCodes is the number of rows of the graphs for few codes, such as the models that one step of
+// Markov chains over models proposes.
 const fewCodes = 64
 
-// batchOf returns how many of the remaining codes a batch has, and its number of rows.
+// batchOf returns how many of the remaining models the next batch holds, and the number of rows of
+// its graph.
 func (e *Evaluator) batchOf(remaining int) (codes, rows int) {
 	batch, _, _ := e.Sizes()
 	few := fewCodes
-	if grouped, ok := e.Models.(interface{ Rows() int }); ok { // whole groups
+	if grouped, ok := e.Models.(interface{ Rows() int }); ok { // round up to whole groups
 		few = (few + grouped.Rows() - 1) / grouped.Rows() * grouped.Rows()
 	}
 	if remaining <= few {
@@ -122,8 +125,7 @@ func (e *Evaluator) batchOf(remaining int) (codes, rows int) {
 	return min(batch, remaining), batch
 }
 
-// OverCodes evaluates a function of codes, batch by batch. name identifies the graph of the
-// function.
+// OverCodes evaluates a function of models, batch by batch. The argument name identifies its graph.
 func (e *Evaluator) OverCodes(name string, codes [][]int32, graphFn func(*context.Context, *Node) []*Node) ([]float64, error) {
 	most, sites, _ := e.Sizes()
 	values := make([]float64, 0, len(codes))
@@ -151,10 +153,10 @@ type Pushed struct {
 	Active   []float64 // number of active coordinates [B]
 }
 
-// Push maps one batch of reference draws z [B*D] for codes [B*S] through the flow and evaluates log
-// q(θ | m) and log η(θ | m) at the result. The last stage of the flow and the densities are
-// computed in float64: sums over rows of a table in float32 have errors that would distort the
-// importance weights.
+// Push maps one batch of standard normal draws z [B*D] for the models in codes [B*S] through the
+// flow. At the resulting θ it evaluates log q(θ | m) and log η(θ | m) = log p(y, θ | m). The last
+// stage of the flow and the densities are computed in float64: sums over rows of a table in float32
+// have errors that would distort the importance weights.
 func (e *Evaluator) Push(codes []int32, z []float64) (Pushed, error) {
 	batch, sites, dim := e.Sizes()
 	outputs, err := e.Run("push", func(ctx *context.Context, codes, z *Node) []*Node {
@@ -176,8 +178,8 @@ func (e *Evaluator) Push(codes []int32, z []float64) (Pushed, error) {
 	}, nil
 }
 
-// Pull maps parameters theta [B*D] back through the flow and evaluates the same densities as Push
-// at theta.
+// Pull maps parameters theta [B*D] back through the flow to z, and evaluates log q(θ | m) and log
+// η(θ | m) = log p(y, θ | m) at theta.
 func (e *Evaluator) Pull(codes []int32, theta []float64) (Pushed, error) {
 	batch, sites, dim := e.Sizes()
 	outputs, err := e.Run("pull", func(ctx *context.Context, codes, theta *Node) []*Node {
@@ -199,8 +201,8 @@ func (e *Evaluator) Pull(codes []int32, theta []float64) (Pushed, error) {
 	}, nil
 }
 
-// PushGraph maps z [B,D] through the flow. It returns θ [B,D], log q(θ | m) [B] and log η(θ | m)
-// [B], all of type dtype. Training uses the dtype of z, and certification Float64.
+// PushGraph maps z [B,D] through the flow. It returns θ [B,D], log q(θ | m) [B] and log η(θ | m) =
+// log p(y, θ | m) [B], all of type dtype. Training uses the dtype of z, and certification Float64.
 func (e *Evaluator) PushGraph(ctx *context.Context, codes, mask, z *Node, dtype dtypes.DType) (theta, logQ, logJoint *Node) {
 	theta, logDet := e.FlowOf(codes, mask, dtype).ToParams(ctx.In(FlowScope), mask, e.Features(codes), z)
 	return theta, LogConditional(mask, ConvertDType(z, dtype), logDet), LogJoint(e.Target, codes, mask, theta)
@@ -249,14 +251,15 @@ func (t typed) ToBase(ctx *context.Context, mask, feats, theta *Node) (z, logDet
 	return t.Flow.ToBase(ctx, mask, ConvertDType(feats, t.dtype), ConvertDType(theta, t.dtype))
 }
 
-// Features returns the features of the models [B,C], in the type of the flow.
+// Features returns the C numbers that describe each model to the flow [B,C], in the type of the
+// flow.
 func (e *Evaluator) Features(codes *Node) *Node {
 	return space.Features(e.Target.Space(), codes, e.DType)
 }
 
-// FlowOf returns the flow for the models of one batch. A flow of package cosmic gets the quadratics
-// of the target, if the target has them, and an anchor that computes in dtype. Any other flow
-// computes in dtype as a whole.
+// FlowOf returns the flow for the models of one batch. A flow of package cosmic gets an anchor that
+// computes in dtype and, if the target has one, the quadratic approximation of the log density of
+// each model. Any other flow computes in dtype as a whole.
 func (e *Evaluator) FlowOf(codes, mask *Node, dtype dtypes.DType) Flow {
 	flow, ok := e.Flow.(*cosmic.Flow)
 	if !ok {

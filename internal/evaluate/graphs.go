@@ -12,7 +12,7 @@ import (
 	"github.com/transdim/vti/internal/train"
 )
 
-// These constants are the scopes of the variables that an evaluation reads.
+// These constants are the scopes, or name spaces, of the variables that an evaluation reads.
 const (
 	FlowScope  = "flow"
 	ModelScope = "models"
@@ -43,8 +43,8 @@ func (g *Graphs) Run(name string, graphFn any, args ...any) ([]*tensors.Tensor, 
 	return train.Call(func() ([]*tensors.Tensor, error) { return exec.Exec(args...) })
 }
 
-// LogConditional returns log q(θ | m) = Σ_active log N(z; 0, 1) − logDet [B], the active part of
-// eq. 5.
+// LogConditional returns log q(θ | m) = Σ log N(z_j; 0, 1) − logDet [B]. The sum is over the
+// coordinates j that the model m uses, where mask is true.
 func LogConditional(mask, z, logDet *Node) *Node {
 	logNormal := AddScalar(MulScalar(Square(z), -0.5), -0.5*math.Log(2*math.Pi))
 	return Sub(ReduceSum(Where(mask, logNormal, ZerosLike(z)), -1), logDet)

@@ -11,8 +11,8 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// LargestModel returns a code with a large number of active coordinates, and its mask. It chooses,
-// site by site, the outcome that activates the most coordinates.
+// LargestModel returns the code of a model with many coordinates, and the mask of these
+// coordinates. It chooses the outcome that adds the most coordinates, for one site after the other.
 func LargestModel(sp space.RowMasker) (code []int32, mask []bool) {
 	cards := sp.Cards()
 	code, mask = make([]int32, len(cards)), make([]bool, sp.Dim())
@@ -35,8 +35,9 @@ func LargestModel(sp space.RowMasker) (code []int32, mask []bool) {
 	return code, sp.MaskRow(code, mask)
 }
 
-// LogPriors evaluates log p(m) of every model in the order of its index, in chunks. If the models
-// cannot be listed it returns nil; a distribution then starts from the uniform one.
+// LogPriors evaluates log p(m) of every model in the order of its index, in chunks. If there are
+// too many models to list, it returns nil. Training of q(m) then starts from the uniform
+// distribution.
 func LogPriors(device *gpu.Device, target Target) ([]float64, error) {
 	cards := target.Space().Cards()
 	count, ok := space.CountCodes(cards)

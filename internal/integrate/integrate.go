@@ -11,7 +11,7 @@
 //	modes.go      where adaptation starts, and components that are divided
 //	sample.go     draws, estimates
 //	mixture.go    mixtures of Student t distributions, and how they are fitted
-//	neighbour.go  proposals for densities that are much like another
+//	neighbour.go  proposals for a density similar to one already integrated
 package integrate
 
 import (
@@ -33,7 +33,7 @@ import (
 const (
 	starts        = 3   // number of searches for modes
 	rounds        = 5   // number of rounds of adaptation
-	perRound      = 400 // number of draws in a round, and perDim more for each coordinate
+	perRound      = 400 // number of draws in a round, to which perDim is added for each coordinate
 	perDim        = 200
 	mostParts     = 6    // largest number of components other than the wide and the loose one
 	wideShare     = 0.1  // share of the wide component in the mixture
@@ -45,8 +45,8 @@ const (
 	shrink        = 0.02 // share of the covariance of all draws, added to the covariance of each component
 	emSteps       = 5
 	mendedShare   = 0.05 // share of a component that is added where weights were largest
-	nearestShare  = 20   // a new component has the spread of one point in nearestShare
-	dearGain      = 0.05 // gain in nats below which an expensive search ends
+	nearestShare  = 20   // a new component is as wide as the nearest one in this many points
+	dearGain      = 0.05 // rise of the log density, in nats, below which an expensive search ends
 )
 
 // Problem describes a density to integrate.
@@ -57,7 +57,7 @@ type Problem struct {
 	// is called from several goroutines at once.
 	LogDensity func(x []float64) float64
 	// LogScales, if not nil, returns logarithms of functions of x, such as standard deviations,
-	// whose mean squares under the density are wanted too. The proposal then also covers the
+	// whose mean squares under the density are estimated too. The proposal then also covers the
 	// regions in which the density times each square has its mass. They can be far from the mass of
 	// the density itself.
 	LogScales func(x []float64) []float64
@@ -127,8 +127,9 @@ func (p *Problem) widest() (*component, error) {
 	return widest, nil
 }
 
-// adapt draws from parts and defence, in rounds, and fits both to all draws so far. At the end it
-// sets the mixture. At the start, all must hold the draws of one round from the present mixture.
+// adapt draws in rounds from a mixture of the components parts and defence, and fits both to all
+// draws so far. The last fit becomes the mixture of p. Before the first round, the sample all must
+// hold the draws of one round from the mixture of p.
 func (p *Proposal) adapt(ctx context.Context, all *Sample, parts, defence mixture, rounds, draws int, random *rand.Rand) error {
 	proposals := []mixture{p.mixture}
 	for round := range rounds {
@@ -151,8 +152,9 @@ func (p *Proposal) adapt(ctx context.Context, all *Sample, parts, defence mixtur
 	return nil
 }
 
-// fitted returns parts after some steps of fit, and the defence for them: the widest component, and
-// a broad component around all points.
+// fitted returns the components of m after some steps of the EM algorithm, and the defence: the
+// component widest and a broad component around all points, which bound the weights far from the
+// other components.
 func (m mixture) fitted(points [][]float64, weights []float64, widest *component) (parts, defence mixture) {
 	mean, spread := moments(points, weights)
 	for range emSteps {
@@ -183,13 +185,13 @@ func defended(parts, defence mixture) mixture {
 	return m
 }
 
-// balanced returns weights of points drawn in equal numbers from several proposals in turn. Each
-// weight divides by the density of the mixture of the proposals. If few points have all the weight,
-// the weights are tempered. balanced returns nil if no point has weight. The weighted density is
-// the mean of the normalised density, of its normalised products with each square of LogScales and,
-// if missed is set, of its product with its ratio to the last proposal. The integral of this last
-// product is the mean square of the weights. It is large at a wall, or at a ridge that no component
-// follows, where weights have a heavy tail.
+// balanced returns weights of points drawn in equal numbers from several proposals in turn. A
+// weight is the density divided by the mean density of the proposals. If few points have all the
+// weight, the weights are tempered. balanced returns nil if no point has weight. The weighted
+// density is the mean of the normalised density, of its normalised products with each square of
+// LogScales and, if missed is set, of its product with its ratio to the last proposal. The integral
+// of this last product is the mean square of the weights. It is large at a wall, or at a ridge that
+// no component follows, where weights have a heavy tail.
 func (p *Proposal) balanced(all *Sample, proposals []mixture, draws int, missed bool) []float64 {
 	logWeights, ratio := make([]float64, len(all.Points)), make([]float64, len(all.Points))
 	for i, x := range all.Points {

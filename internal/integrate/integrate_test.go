@@ -22,7 +22,7 @@ var problems = map[string]struct {
 	density func(x []float64) float64
 	logZ    float64
 	mean    float64
-	share   float64 // of effective draws at least
+	share   float64 // smallest accepted share of effective draws
 }{
 	"normal, far from the centre and narrow": {3, func(x []float64) float64 {
 		sum := 0.0
@@ -33,7 +33,7 @@ var problems = map[string]struct {
 	}, 1.5 * math.Log(2*math.Pi*0.01), 2, 0.5},
 	"correlated": {4, func(x []float64) float64 {
 		sum, last := 0.0, 0.0
-		for _, v := range x { // a random walk
+		for _, v := range x { // successive differences are normal
 			sum -= (v - last) * (v - last) / 2
 			last = v
 		}
@@ -48,7 +48,7 @@ var problems = map[string]struct {
 		return 3*x[0] - math.Exp(x[0]) + x[1]/2 - math.Exp(x[1])
 		// the mean is the digamma function at 3
 	}, math.Log(2) + 0.5*math.Log(math.Pi), 0.9227843350984671, 0.3},
-	// Student's t of 4 degrees
+	// Student's t with 4 degrees of freedom
 	"a long tail": {1, func(x []float64) float64 { return -2.5 * math.Log1p(x[0]*x[0]/4) },
 		math.Log(math.Sqrt(4*math.Pi)) + lgamma(2) - lgamma(2.5), 0, 0.4},
 	"zero on one side": {2, func(x []float64) float64 {
@@ -62,8 +62,8 @@ var problems = map[string]struct {
 func lgamma(x float64) float64 { value, _ := math.Lgamma(x); return value }
 
 // TestIntegrals checks integrals and means to five standard errors, a false alarm in two million.
-// The densities are narrow, correlated, skewed, bimodal, heavy-tailed, or have a wall. A given
-// share of the draws must be effective.
+// The densities are narrow, correlated, skewed, bimodal, heavy-tailed, or have a wall. At least the
+// share of each problem of the draws must be effective.
 func TestIntegrals(t *testing.T) {
 	testkit.Slow(t)
 	for name, c := range problems {
@@ -131,8 +131,8 @@ func TestCancelled(t *testing.T) {
 }
 
 // TestLogScales integrates over a standard deviation whose square has its mass 4 standard
-// deviations from the mean of the density. If LogScales asks for it, its mean square must be known
-// to the accuracy of the integral; otherwise it is not.
+// deviations from the mean of the density. With LogScales, the mean square of the standard
+// deviation must be as accurate as the integral. Without LogScales, it is not.
 func TestLogScales(t *testing.T) {
 	const sd, n = 2.0, 20_000
 	problem := Problem{Centre: []float64{0, 0}, Width: []float64{2, 1}, LogDensity: func(x []float64) float64 {
@@ -195,7 +195,7 @@ func TestMended(t *testing.T) {
 	require.True(t, ok)
 	p := &Proposal{mixture: mixture{main, wide}, problem: Problem{Centre: make([]float64, 2), LogDensity: func(x []float64) float64 {
 		centre := -(x[0]*x[0] + x[1]*x[1]) / 2
-		corner := math.Log(3) - ((x[0]-4)*(x[0]-4)+(x[1]-4)*(x[1]-4))/(2*0.01) // 0.03 of the whole
+		corner := math.Log(3) - ((x[0]-4)*(x[0]-4)+(x[1]-4)*(x[1]-4))/(2*0.01) // 0.03 of the mass
 		return logsum.Add(centre, corner)
 	}}}
 	const draws = 20_000

@@ -15,7 +15,7 @@ type component struct {
 	share, degrees float64
 	location       []float64
 	factor         mat.TriDense // L of the scale matrix L Lᵀ
-	logConstant    float64      // of the density
+	logConstant    float64      // log of the density's normalising constant
 }
 
 // newComponent returns a component. ok is false if the scale matrix is not positive definite.
@@ -55,7 +55,7 @@ func (c *component) draw(random *rand.Rand) []float64 {
 	for i := range noise {
 		noise[i] = random.NormFloat64()
 	}
-	chi := 0.0 // of an integer number of degrees of freedom
+	chi := 0.0 // a χ² draw; the number of degrees of freedom is an integer
 	for range int(c.degrees) {
 		z := random.NormFloat64()
 		chi += z * z
@@ -100,7 +100,7 @@ func (m mixture) fit(points [][]float64, weights []float64, least *mat.SymDense)
 	work, terms := make([]float64, dim), make([]float64, len(m))
 	mass, scaled := make([]float64, len(m)), make([]float64, len(m))
 	means, squares := make([][]float64, len(m)), make([]*mat.SymDense, len(m))
-	responsibility := make([][]float64, len(m)) // times the weight of a point, and the scale of t
+	responsibility := make([][]float64, len(m)) // weight of each point for each component
 	for i := range m {
 		means[i], squares[i], responsibility[i] = make([]float64, dim), mat.NewSymDense(dim, nil), make([]float64, len(points))
 	}

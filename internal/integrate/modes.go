@@ -45,7 +45,7 @@ func (p *Proposal) modes(ctx context.Context, all *Sample) (mixture, error) {
 				}
 				return optimize.NotTerminated, nil
 			},
-		}, slices.Clone(from[k]), settings, &optimize.NelderMead{}) // an error leaves no result, or one below
+		}, slices.Clone(from[k]), settings, &optimize.NelderMead{}) // failures are skipped below
 		return ctx.Err()
 	})
 	if err != nil {

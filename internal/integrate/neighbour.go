@@ -45,7 +45,7 @@ func (c *component) project(places []int) *component {
 }
 
 // Refined returns a proposal for the density of p that adapts as [Adapt] does but without a search
-// for modes. It starts from s, a sample of draws from p only. It returns nil if no draw has
+// for modes. It starts from s, a sample whose draws are all from p. It returns nil if no draw has
 // positive weight.
 func (p *Proposal) Refined(ctx context.Context, s *Sample, random *rand.Rand) (*Proposal, error) {
 	n := len(s.Points)

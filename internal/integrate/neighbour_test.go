@@ -10,12 +10,12 @@ import (
 	"github.com/transdim/vti/internal/psis"
 )
 
-// apart returns the log density of three correlated coordinates around a point, without its
-// constant 1.5 log 2π + log spread³.
+// apart returns the log density of three correlated coordinates around the point with all
+// coordinates equal to centre, without its constant 1.5 log 2π + log spread³.
 func apart(centre, spread float64) func(x []float64) float64 {
 	return func(x []float64) float64 {
 		sum, last := 0.0, 0.0
-		for _, v := range x { // a random walk
+		for _, v := range x { // successive differences are normal
 			z := (v - centre) / spread
 			sum -= (z - last) * (z - last) / 2
 			last = z

@@ -9,8 +9,8 @@ import (
 )
 
 // Sample holds draws from a proposal, with the log density of each under the problem and under the
-// proposal. Their difference is the log importance weight. The mean of the weights estimates the
-// integral.
+// proposal. The difference of these two is the log importance weight. The mean of the weights
+// estimates the integral.
 type Sample struct {
 	Points                  [][]float64
 	LogDensity, LogProposal []float64
@@ -33,7 +33,8 @@ func (p *Proposal) Estimate(ctx context.Context, s *Sample, n int, random *rand.
 // density returns the log density of the problem, which does not depend on the index of a point.
 func (p *Proposal) density(_ int, x []float64) float64 { return p.problem.LogDensity(x) }
 
-// extend is like Draw for any density. The points that are drawn depend on random only.
+// extend adds n draws with their log densities, as Draw does, for the given log density. The points
+// depend on the argument random only.
 func (p *Proposal) extend(ctx context.Context, s *Sample, n int, random *rand.Rand, logDensity func(i int, x []float64) float64) error {
 	dim := len(p.problem.Centre)
 	work, terms := make([]float64, dim), make([]float64, len(p.mixture))

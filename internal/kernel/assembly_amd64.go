@@ -22,8 +22,8 @@ func best() ISA {
 	return AVX512
 }
 
-// Assembly reads only the length of dst. The functions below check that the other operands have the
-// lengths that belong to it.
+// Assembly reads only the length of the slice dst. The functions below check that the other
+// operands have the matching lengths.
 
 func checkUnary[T Float](f func(dst, a []T)) func(dst, a []T) {
 	return func(dst, a []T) {
@@ -32,8 +32,9 @@ func checkUnary[T Float](f func(dst, a []T)) func(dst, a []T) {
 	}
 }
 
-// checkAngles returns the complete sine or cosine function for f, which returns angles that are too
-// large for it unchanged. Function large computes these.
+// checkAngles returns a sine or cosine function for all angles. Its argument f computes sines or
+// cosines in assembly, but returns angles that are too large for the assembly unchanged. For such
+// angles the argument large computes the function.
 func checkAngles[T Float](f func(dst, a []T), v *Vectors[T], large func(float64) float64) func(dst, a []T) {
 	return func(dst, a []T) {
 		f(dst, a)

@@ -38,7 +38,7 @@ func testBinary[T Float](t *testing.T, isa ISA) {
 	portable := kernels(portableVectors[T]())
 	for name, run := range kernels(VectorsOf[T](isa)) {
 		if _, unary := domains[name]; unary || name == "Sum" || name == "ExpRatio" {
-			continue // tested with their own tolerances
+			continue // these kernels have their own tests, with tolerances
 		}
 		for _, s := range []T{0, 2.5, T(math.NaN()), T(math.Inf(-1))} {
 			found := operands[T]{make([]T, n), a, b, c, make([]bool, n), cond, s}

@@ -30,7 +30,7 @@ func (isa ISA) String() string {
 	return fmt.Sprintf("ISA(%d)", int(isa))
 }
 
-// Available returns the instruction sets this CPU has, from [Portable] to the best.
+// Available returns the instruction sets of this CPU, from [Portable] to the best.
 func Available() []ISA {
 	var isas []ISA
 	for isa := Portable; isa <= best(); isa++ {

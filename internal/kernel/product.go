@@ -41,10 +41,10 @@ func (x *Matrix[T]) check(name string, rows, cols int) {
 type Epilogue[T Float] struct {
 	// Bias, of n elements, is added to every row of C. It may be nil.
 	Bias []T
-	// Then, unless nil, is called with finished pieces of C, whose elements it may change. A piece
-	// starts at element (row, col) of C and continues in the next rows if it is longer than the
-	// rest of its row. Pieces do not overlap and together cover C, including the parts that outMask
-	// excludes. Tasks call Then concurrently.
+	// The function Then, unless it is nil, is called with finished pieces of C, whose elements it
+	// may change. A piece starts at element (row, col) of C and continues in the next rows if it is
+	// longer than the rest of its row. Pieces do not overlap and together cover C, including the
+	// parts that outMask excludes. Tasks call Then concurrently.
 	Then func(row, col int, piece []T)
 }
 
@@ -67,7 +67,7 @@ type ProductPlan[T Float] struct {
 	// shareB is true if B is large: phase 0 then packs B for all tasks. Otherwise each task packs
 	// the panels of B that it needs.
 	shareB           bool
-	packA            bool // whether tasks copy their blocks of A, because they read them often
+	packA            bool // whether tasks copy their blocks of A, which are then read often
 	rowsPerTask      int  // a multiple of the height of a tile
 	panelsPerTask    int
 	rowTasks         int
@@ -91,7 +91,8 @@ const (
 	// blockK is the number of terms of the sums that are added at once. A packed panel of B with
 	// this number of rows stays in the L1 cache.
 	blockK = 256
-	// maxGap is the largest number of rows of zeros that are cheaper to multiply than to skip.
+	// maxGap is the largest number of successive rows of zeros that are multiplied rather than
+	// skipped.
 	maxGap       = 8
 	taskWork     = 1 << 19 // about the smallest number of multiply-adds for which a task pays off
 	localB       = 1 << 13 // largest number of elements of B for which every task packs B itself
@@ -272,7 +273,8 @@ func (p *ProductPlan[T]) SharedScratch() int {
 }
 
 // LocalScratch returns the number of elements of scratch memory that each task needs for itself
-// while it runs. Initial contents and alignment are as for SharedScratch.
+// while it runs. Its initial contents do not matter. A product is fastest if this memory starts at
+// a multiple of 64 bytes.
 func (p *ProductPlan[T]) LocalScratch() int {
 	size := p.localA()
 	if !p.shareB {

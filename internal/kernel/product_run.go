@@ -97,13 +97,13 @@ type strip[T Float] struct {
 	*panel
 	span
 	a          Matrix[T] // A or a packed block of it
-	aRow, aCol int       // the row of A that is row 0 of a, and the column of a that is column lo of A
+	aRow, aCol int       // the row of A in row 0 of a, and the column of a with column lo of A
 	b, next    *T        // row lo of the panel of B, and the memory that is read after the panel
 	bStride    int
 }
 
-// addSpan adds the terms of span s to panel j. a is A itself or the packed block of it that starts
-// at column first.
+// addSpan adds the terms of span s to panel j. The argument a is the matrix A itself, or its packed
+// block that starts at column first.
 func (t *productTask[T]) addSpan(j int, s span, a Matrix[T], first int) {
 	st := strip[T]{panel: &t.panels[j], span: s, a: a, aCol: s.lo}
 	if t.packA {

@@ -41,7 +41,7 @@ func randomMatrix[T Float](rng *rand.Rand, rows, cols, layout int) Matrix[T] {
 // absolute values of the terms; 2 stands for the start and the epilogue.
 type exactProduct struct {
 	value, bound []float64
-	roundoff     float64 // unit roundoff times number of terms
+	roundoff     float64 // unit roundoff times (number of terms + 2)
 }
 
 func newExactProduct[T Float](a, b Matrix[T]) exactProduct {

@@ -83,8 +83,8 @@ func TestRowsOfNothing(t *testing.T) {
 	}
 }
 
-// TestNothingIsAllocated checks that a product allocates no memory, and neither does a sine, also
-// of angles that are too large for the assembly code.
+// TestNothingIsAllocated checks that products and sines allocate no memory. Some angles are too
+// large for the assembly code.
 func TestNothingIsAllocated(t *testing.T) {
 	for _, isa := range Available() {
 		p := NewProductPlan[float32](isa, 130, 300, 70, nil, nil)

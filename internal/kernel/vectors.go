@@ -128,8 +128,8 @@ func rowLength(rows, elements int) int {
 	return elements / rows
 }
 
-// checkStride panics unless rows of n elements, stride apart, lie within the given number of
-// elements.
+// checkStride panics unless rows of n elements, whose starts are stride elements apart, lie within
+// the given number of elements.
 func checkStride(rows, elements, stride, n int) {
 	if stride < 0 || rows > 0 && (rows-1)*stride+n > elements {
 		panic(fmt.Sprintf("kernel.Vectors: %d rows of %d elements at a stride of %d do not lie within %d elements", rows, n, stride, elements))

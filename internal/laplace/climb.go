@@ -23,12 +23,13 @@ func Active(mask []bool) (active []int) {
 }
 
 // Climb finds a mode of log p(y, θ | m) for the model given by code, which uses the active
-// coordinates. It starts at mode [D], which it overwrites by the mode; top is the log density
-// there. It returns the second-order expansion at the mode, the quadratic −½ θᵀHθ + bᵀθ: precision
-// is H, row-major [D·D], and linear is b = Hθ* [D], with θ* the mode. A coordinate that the model
-// does not use has H_jj = 1, b_j = 0 and no entries off the diagonal. If H is not positive definite
-// or too large for a flow, only its diagonal is kept, with the b for which the mode stays in place.
-// Both are nil if no mode with negative curvature was found.
+// coordinates. It starts at the point in the argument mode [D], which it overwrites by the mode;
+// top is the log density at the mode. It returns the second-order expansion at the mode, the
+// quadratic −½ θᵀHθ + bᵀθ: precision is H, row-major [D·D], and linear is b = Hθ* [D], with θ* the
+// mode. A coordinate that the model does not use has H_jj = 1, b_j = 0 and no entries off the
+// diagonal. If H is not positive definite or too large for a flow, only its diagonal is kept, with
+// the b for which the mode stays in place. precision and linear are nil if no mode with negative
+// curvature was found.
 //
 // The method is a damped Newton iteration (Levenberg) in float64.
 func (on Surface) Climb(ctx gocontext.Context, code []int32, active []int, mode []float64) (precision, linear []float64, top float64, err error) {
@@ -69,8 +70,9 @@ func (on Surface) Climb(ctx gocontext.Context, code []int32, active []int, mode 
 	return precision, linear, top, nil
 }
 
-// quadratic returns precision and linear as Climb does, from the expansion −½ (θ−c)ᵀH(θ−c) +
-// gᵀ(θ−c) over the active coordinates: center is c [D] and slope is g.
+// quadratic returns the precision and the linear term of Climb. They follow from the expansion −½
+// (θ−c)ᵀH(θ−c) + gᵀ(θ−c) over the active coordinates, where the argument hessian is H, center is c
+// [D] and slope is g.
 func quadratic(hessian *mat.SymDense, center, slope []float64, active []int) (precision, linear []float64) {
 	dim := len(center)
 	for _, coupled := range []bool{true, false} {

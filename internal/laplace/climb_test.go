@@ -18,8 +18,8 @@ func TestQuadratic(t *testing.T) {
 	require.Equal(t, []float64{4, 0, 1, 0, 1, 0, 1, 0, 2}, precision)
 	require.Equal(t, []float64{3 + 0.5, 0, -1 + 0.25}, linear)
 
-	// If H is not positive definite only its diagonal is kept; if the log density is convex in a
-	// coordinate there is no expansion.
+	// If the Hessian is not positive definite, only its diagonal is kept. If the log density is
+	// convex in a coordinate, there is no quadratic.
 	hessian.SetSym(0, 1, 3)
 	precision, linear = quadratic(hessian, center, slope, []int{0, 2})
 	require.Equal(t, []float64{4, 0, 0, 0, 1, 0, 0, 0, 2}, precision)
@@ -30,8 +30,8 @@ func TestQuadratic(t *testing.T) {
 	require.Nil(t, linear)
 }
 
-// TestLaplaceCancelled checks that a cancelled search for modes does not evaluate the target any
-// more.
+// TestLaplaceCancelled checks that a search for modes evaluates no densities after its context is
+// cancelled.
 func TestLaplaceCancelled(t *testing.T) {
 	ctx, cancel := gocontext.WithCancel(t.Context())
 	calls := 0

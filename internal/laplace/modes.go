@@ -45,18 +45,20 @@ type Modes struct {
 	shares []float64
 }
 
-// Mode is a mode of a model.
+// Mode is a mode of log η(θ) = log p(y, θ | m), the joint density of data y and parameters θ of a
+// model m.
 type Mode struct {
-	// Theta [D] is the mode, AtMode is log η at the mode, and LogEvidence is the Laplace
-	// approximation of log Z_m from this mode.
+	// Theta [D] is the mode, AtMode is log η at the mode, and LogEvidence is the contribution of
+	// this mode to the Laplace approximation of log p(y | m).
 	Theta               []float64
 	AtMode, LogEvidence float64
 
 	active []int
-	t      proposal.T // of the active coordinates
+	t      proposal.T // distribution of the coordinates that the model uses
 }
 
-// Start is a point to climb from, with log η there, or −Inf if that is not known.
+// Start is a point from which a search for a mode starts, with the log density there, or −Inf if
+// the density is not known.
 type Start struct {
 	Theta    []float64
 	LogJoint float64
@@ -110,8 +112,8 @@ func (m *Mode) logDensity(theta []float64) float64 {
 	return m.t.LogDensity(x, x)
 }
 
-// matches reports whether a climb has found this mode again: climbs to one mode end within a
-// hundredth of a standard deviation of each other, and two modes are never that close.
+// matches reports whether m and the argument other are the same mode: climbs to one mode end within
+// a hundredth of a standard deviation of each other, and two modes are never that close.
 func (m *Mode) matches(other *Mode) bool {
 	const closeTo = 0.05
 	x := m.activeOf(other.Theta)
@@ -121,8 +123,8 @@ func (m *Mode) matches(other *Mode) bool {
 // All returns the modes found so far.
 func (m *Modes) All() []*Mode { return m.modes }
 
-// Find climbs from each start, in order, that the modes found so far do not cover, and adds new
-// modes. found reports whether there are any.
+// Find climbs from each start at which the density is much larger than the modes found so far
+// explain, and adds the new modes. The result found reports whether there are any modes.
 func (m *Modes) Find(ctx context.Context, on Surface, code []int32, active []int, starts []Start) (found bool, err error) {
 	vain := 0
 	for _, start := range starts {
@@ -154,7 +156,7 @@ func (m *Modes) share() {
 	}
 }
 
-// LogEvidence returns the Laplace approximation of log Z_m, the log of the sum over the modes.
+// LogEvidence returns the Laplace approximation of log p(y | m), the log of the sum over the modes.
 func (m *Modes) LogEvidence() float64 {
 	terms := make([]float64, len(m.modes))
 	for k, mode := range m.modes {

@@ -13,7 +13,7 @@ import (
 	"github.com/transdim/vti/lab/testkit"
 )
 
-// byDifferences returns the gradients of a log density of one parameter.
+// byDifferences returns a log density of one parameter with its slope by central differences.
 func byDifferences(logDensity func(x float64) float64) gradients {
 	return func(_ context.Context, _ []int32, points *mat.Dense) ([]float64, *mat.Dense, error) {
 		n, _ := points.Dims()
@@ -89,7 +89,7 @@ func TestModeKnowsItsDensity(t *testing.T) {
 
 // TestLaplaceIsABound counts how often a Laplace evidence plus Error is below the evidence computed
 // by quadrature. The posteriors have logistic or Student likelihoods of 3 to 30 rows and a normal
-// prior. It is below in none of 400 cases.
+// prior. In none of 400 cases may it be below.
 func TestLaplaceIsABound(t *testing.T) {
 	testkit.Slow(t)
 	random := stream.Rand(2, "bound")

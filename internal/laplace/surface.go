@@ -15,7 +15,7 @@ import (
 	"github.com/transdim/vti/internal/train"
 )
 
-// Surface is the log density of the parameters of models, as a search for modes uses it.
+// Surface is the log density of the parameters of models, in which Climb searches for modes.
 type Surface struct {
 	surface
 	// Parallel reports whether several goroutines may use it.
@@ -63,7 +63,7 @@ func (e expansion) expand(ctx gocontext.Context, code []int32, active []int, poi
 	return value, stopped(ctx)
 }
 
-// along stops at the first length that is better than the length after it.
+// along tries shorter and shorter lengths of the step until one is worse than the length before.
 func (e expansion) along(ctx gocontext.Context, code []int32, active []int, point, step []float64, best float64) (rise float64, err error) {
 	next := slices.Clone(point)
 	from := slices.Clone(point)
@@ -161,7 +161,8 @@ func hessianEntry(points, gradients *mat.Dense, active []int, a, b int) float64 
 // checks for cancellation. Half and twice give the same answers (docs/benchmarks/constants.md).
 const evaluatedRows = 8
 
-// newGradientEvaluator compiles a log density and its gradient, for at most the given rows.
+// newGradientEvaluator compiles a log density and its gradient, for at most the given number of
+// rows.
 func newGradientEvaluator(device *gpu.Device, target evaluate.Target, most int) (gradients, error) {
 	exec, err := NewExec(device.Backend(), func(codes, theta *Node) (*Node, *Node) {
 		value := evaluate.LogJoint(target, codes, target.Space().Mask(codes), theta)

@@ -51,10 +51,12 @@ type Node[T any] struct {
 	Given T
 }
 
-// Integral is a log integral with its nodes in order of x, without negligible nodes.
+// Integral is the log integral of a density, with the nodes in order of x, without negligible
+// nodes.
 type Integral[T any] struct {
 	Log float64
-	// Difference is the difference between Log and the log integral from every second node.
+	// Difference is the difference between Log, the log integral from all nodes, and the log
+	// integral from every second node.
 	Difference float64
 	Step       float64
 	Nodes      []Node[T]
@@ -77,7 +79,8 @@ const usualNodes = 24
 var ErrMost = errors.New("the integral over a line did not converge")
 
 // Integrate returns the integral of the exponential of a log density. The log density may be −Inf.
-// If it returns an error, Integrate stops with that error. The result given is kept with each node.
+// If it returns an error, Integrate stops with that error. The second result of logDensity is kept
+// with each node.
 func Integrate[T any](o Options, logDensity func(x float64) (value float64, kept T, err error)) (*Integral[T], error) {
 	l := newLattice(o, logDensity)
 	if err := l.scan(); err != nil {
@@ -101,15 +104,15 @@ func Of(o Options, logDensity func(x float64) float64) (*Integral[struct{}], err
 	return Integrate(o, func(x float64) (float64, struct{}, error) { return logDensity(x), struct{}{}, nil })
 }
 
-// lattice is a set of nodes at From + i Step for integers i. Nodes between two others may be
-// missing if they are negligible.
+// lattice is a set of nodes at From + i Step for integers i. Nodes with negligible densities may be
+// missing.
 type lattice[T any] struct {
 	Options
 	logDensity func(x float64) (float64, T, error)
 	indices    []int // ascending
 	nodes      []Node[T]
 	top        float64
-	count      int // of evaluations
+	count      int // number of evaluated log densities
 }
 
 func newLattice[T any](o Options, logDensity func(x float64) (float64, T, error)) *lattice[T] {
@@ -216,10 +219,10 @@ func (l *lattice[T]) extend() error {
 
 func (l *lattice[T]) matters(node Node[T]) bool { return node.LogDensity > l.top-l.Depth }
 
-// hides reports whether a node is a mode beside which more mass may lie than the nodes show. Such
-// mass is possible if no neighbour is higher and the log density falls far to a neighbour. Between
-// two nodes a concave log density can rise by the same amount by which it has fallen, which would
-// not be negligible.
+// hides reports whether a node is a mode beside which more mass may lie than the nodes show. This
+// is possible if no neighbouring node is higher, and the log density falls by more than mostFall to
+// a neighbour: between the two nodes, a concave log density can first rise by as much as it then
+// falls.
 func (l *lattice[T]) hides(k int) bool {
 	logDensity, most := l.nodes[k].LogDensity, 0.0
 	for _, beside := range []int{max(k-1, 0), min(k+1, len(l.nodes)-1)} {
@@ -227,7 +230,7 @@ func (l *lattice[T]) hides(k int) bool {
 		if fall < 0 {
 			return false
 		}
-		if !math.IsInf(fall, 1) { // a wall
+		if !math.IsInf(fall, 1) { // the support ends between the two nodes
 			most = math.Max(most, fall)
 		}
 	}
@@ -272,7 +275,7 @@ func (l *lattice[T]) refine() error {
 		between = append(between, i+1)
 	}
 	between = slices.DeleteFunc(between, func(i int) bool { return l.x(i) < l.Low || l.x(i) > l.High })
-	if len(between) == 0 { // differences of Depth are beyond the digits of the density
+	if len(between) == 0 { // a difference of Depth is below the rounding error of the log density
 		return ErrMost
 	}
 	fresh := make([]Node[T], len(between))

@@ -19,7 +19,7 @@ func normal(mean, sd float64) func(x float64) float64 {
 
 func logGamma(x float64) float64 { value, _ := math.Lgamma(x); return value }
 
-// densities have known log integrals, the last entry of each.
+// densities holds log densities, with options for their integration and their log integrals.
 var densities = map[string]struct {
 	o          Options
 	logDensity func(x float64) float64
@@ -34,7 +34,7 @@ var densities = map[string]struct {
 		return logsum.Add(normal(-10, 0.5)(x), normal(12.1, 0.01)(x))
 	}, math.Ln2},
 	"log of a gamma variable": {Options{From: 0, To: 0, Step: 0.3}, func(x float64) float64 { return 4*x - math.Exp(x) }, logGamma(4)},
-	// This is the log density of log σ for 500 residuals.
+	// This is the log density of x = log σ for 500 residuals whose mean square is 1.
 	"log of a scale": {Options{From: -10, To: 5, Step: 0.25}, func(x float64) float64 { return -500*x - 250*math.Exp(-2*x) }, logGamma(250) - math.Ln2 - 250*math.Log(250)},
 	"wall, smooth":   {Options{From: 0.5, To: 0.5, Step: 0.1, Low: 0, High: 1}, func(x float64) float64 { return 9 * math.Log(x*(1-x)) }, 2*logGamma(10) - logGamma(20)},
 }
@@ -50,8 +50,8 @@ func TestIntegrals(t *testing.T) {
 				require.Less(t, len(got.Nodes), 4000)
 				require.InDelta(t, 1, meanOf(got, func(Node[struct{}]) float64 { return 1 }), 1e-12)
 			}
-			// The error is about the square of the difference, so a large tolerance still gives a
-			// small error.
+			// The error is about the square of the difference that the tolerance bounds, so a large
+			// tolerance still gives a small error.
 			c.o.Tolerance = 1e-2
 			got, err := Of(c.o, c.logDensity)
 			require.NoError(t, err)
@@ -86,7 +86,7 @@ func TestErrors(t *testing.T) {
 	require.Panics(t, func() { _, _ = Of(Options{}, normal(0, 1)) })
 }
 
-// meanOf is the expectation of a function of the nodes.
+// meanOf returns the expectation of a function of the nodes under the density.
 func meanOf[T any](i *Integral[T], value func(node Node[T]) float64) (total float64) {
 	for _, node := range i.Nodes {
 		total += math.Exp(node.LogWeight-i.Log) * value(node)

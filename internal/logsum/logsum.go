@@ -1,4 +1,4 @@
-// Package logsum adds numbers that are known by their logarithms, and has the logarithm of the
+// Package logsum adds numbers that are given by their logarithms. It also has the logarithm of the
 // gamma function.
 package logsum
 

@@ -2,10 +2,9 @@
 // residual form of appendix A.3 of the VTI paper, Davies et al. 2025) as graph functions over a
 // context.Context.
 //
-// A network reads x [B, D] and a conditioning input cond [B, C], and returns one or more heads.
-// The outputs that a head holds for input i depend on x_0 … x_{i-1} and on cond, never on x_i or
-// anything after it; in particular the outputs for input 0, hence all outputs when D = 1, depend
-// on cond alone.
+// A network reads x [B, D] and a conditioning input cond [B, C], and returns one or more heads. The
+// outputs that a head holds for input i depend on x_0 … x_{i-1} and on cond, never on x_i or later
+// inputs. The outputs for input 0 therefore depend on cond alone.
 //
 // # Degrees
 //
@@ -16,9 +15,9 @@
 //	unit k  -> output i  where m_k ≤ i
 //
 // Degrees are sorted, so the masked weight matrices are block triangular and a backend that detects
-// zeros can skip about half of their work. They are spread evenly over 0 … D-1, so that every layer
-// carries every input even where there are fewer hidden units than inputs. Units of degree 0 see
-// only cond, and the first output depends on them.
+// zeros can skip about half of their work. They are spread evenly over 0 … D-1, even if there are
+// fewer hidden units than inputs. Units of degree 0 see only cond, and the first output depends on
+// them.
 //
 // # Notation
 //
@@ -30,9 +29,9 @@
 //
 // # Conventions
 //
-// Masks are graph constants multiplied into a weight just before its product, so a compiler sees
-// MatMul(x, Mul(weight, mask)) everywhere. Heads start at zero. Variables are created on first use.
-// Their values depend only on the seed and on the scope and name of the variable, never on the
+// A mask is a graph constant, by which a weight is multiplied just before its product with x:
+// MatMul(x, Mul(weight, mask)). The weights of heads start at zero. Variables are created on first
+// use. Their values depend only on the seed and on the scope and name of the variable, never on the
 // order of the calls. They take the dtype of the first graph that uses them, and are converted in a
 // graph of another dtype.
 //

@@ -18,13 +18,13 @@ const nearlyIdentity = 1e-3
 type Bound struct {
 	net    *Network
 	first  affine
-	act0   *graph.Node // what cond adds after the first layer, [B, H]; nil without cond
+	act0   *graph.Node // term that cond adds after the first layer, [B, H]; nil without cond
 	blocks []boundBlock
 	heads  []affine
 }
 
-// boundBlock is the map h + second(act(first(act(h)))). The contribution of cond is part of first's
-// offset.
+// boundBlock is the map h + second(act(first(act(h)))) of a residual block, where act is the
+// activation. The contribution of cond is part of the offset of the layer first.
 type boundBlock struct{ first, second affine }
 
 // affine maps x to x·weight + offset; a nil weight means zero.
@@ -65,7 +65,7 @@ func (n *Network) Bind(ctx *context.Context, g *graph.Graph, dtype dtypes.DType,
 	d := n.cfg.Inputs
 	in := ctx.In("input")
 	b.first.offset = bias(in, h, FanIn(d))
-	if d > 1 { // if there is one input, no unit may see it
+	if d > 1 { // a single input reaches no unit, since output 0 must not depend on it
 		b.first.weight = weight(in, n.inputMask().node(g, dtype), FanIn(d))
 	}
 	if cond != nil {

@@ -61,7 +61,7 @@ func dependence(t *testing.T, n *Network) (onInput, onCond [][]bool) {
 	if cfg.Context > 0 {
 		args = append(args, normal(cfg.Context))
 	}
-	for _, out := range exec.MustExec(args...) { // creates the variables; heads start at zero
+	for _, out := range exec.MustExec(args...) { // creates the variables; heads are zero
 		tensors.MustConstFlatData(out, func(flat []float64) {
 			for _, v := range flat {
 				require.Zero(t, v)
@@ -141,8 +141,8 @@ func TestBrokenDegreesSeen(t *testing.T) {
 	require.True(t, paths(n.inputMask(), n.hiddenMask(), head, 1)[1][1])
 }
 
-// TestVariable checks that initial values depend only on the seed and the name, that another dtype
-// gives the same values converted, and that a wrong shape is an error.
+// TestVariable checks that the initial values of a variable depend only on the seed and its name,
+// that they are the same numbers in another dtype, and that a wrong shape is an error.
 func TestVariable(t *testing.T) {
 	backend := testkit.Backend(t)
 	read := func(ctx *context.Context, seed uint64, name string, dtype dtypes.DType, dims ...int) ([]float64, error) {

@@ -53,9 +53,9 @@ func through(from []bool, m mask) []bool {
 	return to
 }
 
-// TestPaths follows the connections. Output i is reached by earlier inputs only. It is reached by
-// all of them if there are as many units as inputs, and the last output is reached by all in any
-// case.
+// TestPaths follows the connections from inputs to outputs. Only inputs before input i may reach
+// output i. All of them must reach it if there are at least D units for D inputs, and all must
+// reach the last output in any case.
 func TestPaths(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		d := rapid.IntRange(1, 12).Draw(t, "d")

@@ -6,16 +6,17 @@ import (
 	"github.com/gomlx/gomlx/pkg/core/graph"
 )
 
-// Sequential evaluates the network for inputs that are determined one after the other, each from
-// the outputs of the inputs before it. draw is called for input 0, 1, …, D-1 with the outputs that
-// belong to the input. They are [B, Heads[h][input]] for each head h, and nil for a head without
-// outputs of this input. draw returns the value of the input, [B, 1]. The outputs equal the outputs
-// of [Bound.Outputs] up to rounding, but all inputs together cost about the same as a single call
-// of Outputs. A hidden unit is computed once, when all inputs that it sees are known. Products are
-// taken by blocks of about √D inputs, first with all columns known before the block and then, input
-// by input, with the few columns known since.
+// Sequential evaluates the network for inputs that are determined one after the other. The argument
+// draw is called for input 0, 1, …, D-1 with the network's outputs for this input, which depend on
+// the inputs before it. They are [B, Heads[h][input]] for each head h, and nil for a head without
+// outputs for this input. draw returns the value of the input, [B, 1]. The outputs equal the
+// outputs of [Bound.Outputs] up to rounding, but all inputs together cost about the same as a
+// single call of Outputs. A hidden unit is computed once, when all inputs that it sees are known.
+// Inputs are divided into blocks of about √D. A product with a weight is computed in two parts:
+// once a block with the columns known before the block, and for each input with the few columns
+// known since then.
 //
-// No gradient may be taken through it.
+// No gradient may be taken through Sequential.
 func (b *Bound) Sequential(batch int, draw func(input int, outputs []*graph.Node) *graph.Node) {
 	s := newSequence(b, batch)
 	inputs := b.net.cfg.Inputs
@@ -35,9 +36,10 @@ func (b *Bound) Sequential(batch int, draw func(input int, outputs []*graph.Node
 	}
 }
 
-// known holds the columns of one operand of a product that are final: the columns before the
-// present block, and the columns since. nil stands for no columns.
-type known struct{ old, recent *graph.Node } // nil: none
+// known holds the columns of one operand of a product that are already computed: old holds the
+// columns from before the present block of inputs, and recent the columns since then. nil stands
+// for no columns.
+type known struct{ old, recent *graph.Node }
 
 func (k *known) add(x *graph.Node) { k.recent = joined(k.recent, x) }
 
@@ -54,8 +56,8 @@ func joined(left, right *graph.Node) *graph.Node {
 	return graph.Concatenate([]*graph.Node{left, right}, 1)
 }
 
-// stage is a product with a masked weight. It keeps the contribution of the operand's old columns
-// to the outputs of the present block.
+// stage is a product with a masked weight. It keeps partial, the contribution of the operand's old
+// columns to the outputs for the present block of inputs.
 type stage struct {
 	affine
 	operand *known
@@ -63,7 +65,7 @@ type stage struct {
 	first   int         // first column of the block
 }
 
-// computePartial computes the partial products for the columns from first to last−1.
+// computePartial computes the field partial for the output columns from first to last−1.
 func (s *stage) computePartial(batch, first, last int) {
 	s.first = first
 	if first == last {
@@ -100,13 +102,13 @@ func width(x *graph.Node) int {
 // sequence is the state of Sequential.
 type sequence struct {
 	net   *Network
-	act0  *graph.Node // act0 of Bound
+	act0  *graph.Node // field act0 of Bound
 	batch int
 	x     *known
 	// units holds the activations before and inside each residual block, and the last hidden layer.
 	units  []*known
-	hidden []*stage // for the first layer and both layers of each block
-	heads  []*stage // for each head; the operand is the last hidden layer
+	hidden []*stage // the first layer and both layers of each residual block
+	heads  []*stage // one for each head; their operand is the last hidden layer
 	counts []int    // number of hidden units that see no more than the first i inputs [D]
 	starts [][]int  // first column of each input in each head [H][D+1]
 	done   int      // number of hidden units that are computed
@@ -150,8 +152,8 @@ func (s *sequence) startBlock(first, last int) {
 	}
 }
 
-// outputs computes the hidden units that see only inputs before i, as far as they are not yet
-// computed, and returns the outputs of input i.
+// outputs returns the outputs for input i. Before that it computes the hidden units that see only
+// inputs before i and are not computed yet.
 func (s *sequence) outputs(i int) []*graph.Node {
 	act := s.net.cfg.Activation.Apply
 	if first, last := s.done, s.counts[i]; first < last {

@@ -13,7 +13,8 @@ import (
 	"github.com/transdim/vti/internal/stream"
 )
 
-// Init writes the initial values of a variable, from a random stream of the variable's own.
+// Init writes the initial values of a variable. It gets a random stream that only this variable
+// uses.
 type Init func(rng *rand.Rand, values []float64)
 
 // Zeros starts a variable at zero.

@@ -11,12 +11,13 @@ import (
 )
 
 // Total returns the memory in bytes that the process may use. On Linux it is the memory of the
-// machine, or a lower limit set for the process. On systems that this package does not know it is 1
-// TiB, which refuses nothing that is possible today.
+// machine, or a lower limit set for the process. On systems that this package does not know, Total
+// returns 1 TiB, so that only impossible work is refused.
 var Total = sync.OnceValue(func() float64 { return total(os.ReadFile) })
 
-// addressShare is the largest fraction of an address space that can become memory: the Go runtime
-// reserves more than it uses. A heap that grows in large pieces reaches about four fifths.
+// addressShare is the largest fraction of a limited address space that a Go heap can use, because
+// the runtime reserves more than it uses. A heap that grows in large pieces reaches about four
+// fifths.
 const addressShare = 0.8
 
 func total(readFile func(name string) ([]byte, error)) float64 {
@@ -61,7 +62,7 @@ func total(readFile func(name string) ([]byte, error)) float64 {
 
 // TooLarge is the error for work that needs more memory than there is.
 type TooLarge struct {
-	// What names the sizes that need the memory.
+	// What names the sizes that need the memory, such as "Batch 1000000".
 	What string
 	// Bytes is a lower bound of the bytes needed. Total is the number of bytes there are.
 	Bytes, Total float64
@@ -71,9 +72,9 @@ func (e *TooLarge) Error() string {
 	return fmt.Sprintf("%s needs at least %s of memory, and there are %s: choose a smaller size", e.What, Text(e.Bytes), Text(e.Total))
 }
 
-// Check returns a *TooLarge if work needs more bytes than there are. Its first argument names the
-// sizes that need them, such as "Batch 1000000". bytes should be a lower bound, so that work that
-// fits is never refused.
+// Check returns a *TooLarge if work needs more bytes than there are. The argument subject names the
+// sizes that need them, such as "Batch 1000000". The argument bytes should be a lower bound, so
+// that work that fits is never refused.
 func Check(subject string, bytes float64) error {
 	if bytes <= Total() {
 		return nil

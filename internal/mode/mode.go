@@ -1,9 +1,9 @@
 // Package mode finds modes of smooth log densities by Newton's method with a line search.
 //
 // [Find] is for densities with a dense Hessian. [Climb] is for any density for which the caller can
-// compute Newton's step. Neither needs a concave log density. gonum's optimize.Newton stops by the
-// size of the gradient, which depends on the units of the parameters. It also does not keep the
-// factor of the Hessian, which a Laplace approximation needs.
+// compute Newton's step. Both also work if the log density is not concave. Unlike gonum's
+// optimize.Newton, they stop by a measure that does not depend on the units of the parameters, and
+// Find returns the factor of the Hessian for a Laplace approximation.
 package mode
 
 import (
@@ -29,8 +29,8 @@ type Result struct {
 	Decrement float64 // gᵀH⁻¹g at the end
 	Steps     int
 	// Converged reports whether the decrement is at most Options.Enough. If rounding of the log
-	// density hides any further rise, a decrement of at most [Hidden] also counts. It is false if
-	// the steps ran out or the curvature has no Cholesky factor.
+	// density hides any further rise, a decrement of at most [Hidden] also counts. Converged is
+	// false if Options.Steps steps did not suffice, or if the curvature has no Cholesky factor.
 	Converged bool
 }
 
@@ -38,18 +38,18 @@ type Result struct {
 // log density.
 const Hidden = 1e-3
 
-// leastShare is the smallest fraction of a step that a line search tries. If a count of a billion
-// is observed, Newton's step from a small predicted count can be too long by this factor. rise is
-// the fraction of the first-order gain that a step must reach (Armijo's rule).
+// leastShare is the smallest fraction of a step that a line search tries. Newton's step can be too
+// long by such a factor, for instance from a small predicted count if a count of a billion is
+// observed. rise is the fraction of the first-order gain that a step must reach (Armijo's rule).
 const (
 	leastShare = 1e-12
 	rise       = 1e-4
 )
 
-// Climb moves x, in place, to a mode of a log density. value returns the log density at a point,
-// and −Inf or NaN outside of its support. newton writes the step H⁻¹g at x and returns gᵀH⁻¹g,
-// where g is the gradient and H is the negative Hessian or a substitute for it. It returns false if
-// it finds no step.
+// Climb moves x, in place, to a mode of a log density. The argument value returns the log density
+// at a point, and −Inf or NaN outside of its support. The argument newton writes the step H⁻¹g at x
+// and returns gᵀH⁻¹g, where g is the gradient and H is the negative Hessian or a substitute for it.
+// newton returns false if it finds no step.
 //
 // Both functions may keep intermediate results for a point. newton is only called at the point of
 // the latest call of value, and the last calls of both are at the x that Climb leaves. A factor of
@@ -83,7 +83,7 @@ func Climb(x []float64, value func(x []float64) float64, newton func(x, step []f
 			}
 		}
 		if share < leastShare {
-			value(x) // value and newton must keep the results for x again
+			value(x) // the last call of value must be at x
 			r.Converged = r.Decrement <= Hidden
 			return r
 		}
@@ -140,9 +140,9 @@ func Find(x []float64, density Density, o Options) (Result, dense.Factor) {
 }
 
 // These constants set the fraction of the diagonal that is added to an indefinite Hessian: the
-// smallest, the largest, and the least size of the diagonal entry that is multiplied. A mode does
-// not depend on them, since a search converges only where nothing is added. The fraction grows
-// tenfold, so that a step takes at most 17 factorisations.
+// smallest and the largest fraction, and the value that replaces smaller diagonal entries. A mode
+// does not depend on them, since a search converges only where nothing is added. The fraction is
+// multiplied by ten until the matrix is positive definite, in at most 17 factorisations.
 const (
 	firstDamping  = 1e-3
 	mostDamping   = 1e12

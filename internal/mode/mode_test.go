@@ -12,7 +12,8 @@ import (
 	"github.com/transdim/vti/internal/dense"
 )
 
-// banana has its only mode at (1, 1). It is not concave on the way there (Rosenbrock).
+// banana has its only mode at (1, 1). Its log density is not concave between the start of the
+// search and the mode (Rosenbrock).
 var banana = Density{
 	Value: func(x []float64) float64 {
 		a, b := 1-x[0], x[1]-x[0]*x[0]
@@ -88,7 +89,8 @@ func TestFind(t *testing.T) {
 	}
 }
 
-// factorInverse returns an upper bound of the standard deviation of a coordinate.
+// factorInverse returns the standard deviation of coordinate a under the normal distribution whose
+// precision matrix has the factor f.
 func factorInverse(f dense.Factor, a int) float64 {
 	e := make([]float64, f.Order())
 	e[a] = 1
@@ -121,10 +123,10 @@ func TestNotConverged(t *testing.T) {
 	require.False(t, r.Converged)
 }
 
-// TestWallAndShare checks that a search continues beside points with log density −Inf, and that
-// steps are no longer than Share allows.
+// TestWallAndShare checks that a search finds a mode although some steps lead to points with log
+// density −Inf.
 func TestWallAndShare(t *testing.T) {
-	gamma := Density{ // a mode at 2
+	gamma := Density{ // x² exp(−x), with its mode at 2
 		Value: func(x []float64) float64 {
 			if x[0] <= 0 {
 				return math.Inf(-1)
@@ -139,11 +141,12 @@ func TestWallAndShare(t *testing.T) {
 	require.InDelta(t, 2, x[0], 1e-9)
 }
 
-// TestHidden checks that a search converges if rounding of the log density hides any further rise.
+// TestHidden checks that a search converges if no step increases the log density, because its rises
+// are below its rounding error.
 func TestHidden(t *testing.T) {
 	rounded := Density{
 		Value:  func(x []float64) float64 { return 1e9 - x[0]*x[0]/2 },
-		Expand: func(x, g, c []float64) { g[0], c[0] = -x[0]-1e-3, 1 }, // the gradient differs slightly from the true one
+		Expand: func(x, g, c []float64) { g[0], c[0] = -x[0]-1e-3, 1 }, // a gradient with an error
 	}
 	x := []float64{0}
 	r, _ := Find(x, rounded, Options{})
@@ -165,7 +168,7 @@ func differences(value func(x []float64) float64, gradient func(x, to []float64)
 			point[b] = x[b] - h
 			gradient(point, below)
 			point[b] = x[b]
-			for a := range d { // the mean of the two differences for a pair of coordinates
+			for a := range d { // both computations of a mixed derivative are averaged
 				curvature[max(a, b)*d+min(a, b)] += (below[a] - above[a]) / (4 * h)
 			}
 			curvature[b*d+b] += (below[b] - above[b]) / (4 * h)

@@ -2,9 +2,10 @@ package mode
 
 import "math"
 
-// Peak maximises a log density of one parameter from a start, by Newton's method with derivatives
-// from differences and steps of at most 1. It returns the maximum's place and the curvature there,
-// or the curvature of the prior if that is larger.
+// Peak maximises a log density of one parameter from a start. It uses Newton's method with
+// numerical derivatives and steps of at most 1. The result peak is the place of the maximum. The
+// result curvature is minus the second derivative there or, if it is larger, the argument prior,
+// the curvature of the prior.
 func Peak(density func(x float64) float64, start, prior float64) (peak, curvature float64) {
 	const h = 1e-3
 	peak = start

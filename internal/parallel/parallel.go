@@ -13,7 +13,7 @@ import (
 
 // Run calls work(0) to work(n−1).
 func Run(n int, work func(i int)) {
-	_ = For(context.Background(), n, func(i int) error { work(i); return nil }) // never fails
+	_ = For(context.Background(), n, func(i int) error { work(i); return nil }) // work has no error
 }
 
 // Do calls work(0) to work(n−1) and returns their errors, joined in the order of i.
@@ -30,9 +30,9 @@ func For(ctx context.Context, n int, work func(i int) error) error {
 	return Each(ctx, n, func(int) func(i int) error { return work })
 }
 
-// Each is like For but with separate state for each worker, such as scratch memory. worker(0) to
-// worker(Workers(n)−1) return functions that do the work. Each of these functions is called for one
-// piece at a time.
+// Each is like For but with separate state for each worker, such as scratch memory. Each calls
+// worker(0) to worker(Workers(n)−1), which return functions that do the work. It calls such a
+// function for one piece of work at a time.
 func Each(ctx context.Context, n int, worker func(w int) func(i int) error) error {
 	var next atomic.Int64
 	var failed atomic.Bool

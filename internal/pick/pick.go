@@ -1,6 +1,6 @@
 // Package pick draws indices with probabilities proportional to weights. The caller supplies
-// uniform numbers u in [0, 1). weighted.Counts and weighted.Rows draw several rows at once with the
-// least noise. sampleuv.WithoutReplacement draws sets without replacement.
+// uniform numbers u in [0, 1). Use weighted.Counts and weighted.Rows to draw several rows at once
+// with the least noise, and gonum's sampleuv.WithoutReplacement to draw without replacement.
 package pick
 
 import (
@@ -29,8 +29,9 @@ func Log(logs []float64, u float64) int {
 }
 
 // Func returns the first index at which the running sum of n weights exceeds part, a number from 0
-// to the sum of all weights. If the weights sum to one, part is u. If rounding leaves the whole sum
-// at part or below, Func returns the last index of positive weight, or n − 1 if there is none.
+// to the sum of all weights. If the weights sum to one, part may be a uniform number. If rounding
+// leaves the whole sum at part or below, Func returns the last index of positive weight, or n − 1
+// if there is none.
 func Func(n int, part float64, weight func(i int) float64) int {
 	last := n - 1
 	for i := range n {

@@ -23,7 +23,7 @@ var ways = map[string]func(weights []float64, u float64) int{
 }
 
 // TestFrequencies compares the frequencies of indices with their weights by chi-square tests. Each
-// has a false alarm in 10⁵ runs.
+// test fails by chance in one of 10⁵ runs.
 func TestFrequencies(t *testing.T) {
 	weights := []float64{0, 3, 0.5, 0, 1.5, 5, 0}
 	for name, index := range ways {
@@ -53,7 +53,7 @@ func TestEnds(t *testing.T) {
 		require.Equal(t, 2, index([]float64{0, 1, 2, 0}, math.Nextafter(1, 0)), name)
 		require.Equal(t, 0, index([]float64{4}, 0.5), name)
 	}
-	shares := []float64{0.3, 0.3, 0.3, 0} // as if rounding had lost a tenth of the sum
+	shares := []float64{0.3, 0.3, 0.3, 0} // the sum is 0.9, as if rounding had lost a tenth
 	require.Equal(t, 2, Func(4, 0.95, func(i int) float64 { return shares[i] }))
 	require.Equal(t, 1, Func(2, 0.5, func(int) float64 { return math.NaN() }))
 }

@@ -24,7 +24,7 @@ func (s Scale) At(x float64) float64 {
 // Holds reports whether a number lies on the scale.
 func (s Scale) Holds(x float64) bool { return x >= s.Min && x <= s.Max }
 
-// Around returns a scale that contains all finite values, with a margin on both sides.
+// Around returns a scale whose range contains all finite values, with a margin on both sides.
 func Around(values ...float64) Scale {
 	s := Scale{Min: math.Inf(1), Max: math.Inf(-1)}
 	for _, v := range values {
@@ -47,8 +47,8 @@ type Tick struct {
 	Label string
 }
 
-// ticks returns ticks at round numbers, which are 1, 2 or 5 times a power of ten apart. There are
-// at most about most of them.
+// ticks returns ticks at round numbers, which are 1, 2 or 5 times a power of ten apart. The
+// argument most is approximately the largest number of ticks.
 func (s Scale) ticks(most int) (list []Tick) {
 	span := s.Max - s.Min
 	if !(span > 0) || math.IsInf(span, 0) {
@@ -99,8 +99,8 @@ const (
 	rightMargin  = 12 // half the width of the last tick label
 )
 
-// NewFrame adds axes to a picture. xName and yName name them, with units. The positions of the
-// scales are computed from the widths of the labels.
+// NewFrame adds axes to a picture. xName and yName name them, with units. The ends of the axes are
+// computed from the widths of the labels.
 func NewFrame(p *Picture, x, y Scale, xName, yName string) Frame {
 	y.From, y.To = p.Height-bottomMargin, topMargin
 	yTicks := y.ticks(6)

@@ -2,11 +2,11 @@ package picture
 
 import "math"
 
-// Text must have enough contrast with the colour of its cell. Some opacities give too little
-// contrast to both dark and light text, and are not used. Values up to inverted have an opacity of
-// at most halfDeep, with dark text. Larger values have an opacity of at least deep, with text in
-// the colour of the page. The constants were computed from the inks of light and dark pages, for a
-// contrast of 4.5.
+// Text must have enough contrast with the colour of its cell. Opacities between the constants
+// halfDeep and deep give too little contrast to both dark and light text, and are not used. A cell
+// with a value up to inverted has an opacity of at most halfDeep, with dark text. A larger value
+// has an opacity of at least deep, with text in the colour of the page. The constants give a
+// contrast of 4.5 with the inks of light and dark pages.
 const (
 	inverted = 0.7
 	halfDeep = 0.5

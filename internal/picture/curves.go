@@ -10,7 +10,7 @@ type Curve struct {
 	X, Y []float64
 	Ink  Ink
 	// Filled fills the area under the curve. Dashed curves are drawn less prominently. Dotted draws
-	// only the points; Lines uses it.
+	// only the points, in pictures that Lines makes.
 	Filled, Dashed, Dotted bool
 }
 
@@ -77,8 +77,8 @@ func (f Frame) curve(c Curve) {
 type Bar struct {
 	From, To float64 // range on the horizontal axis
 	Value    float64
-	// Low and High are the ends of an interval around the share, or around the value to compare it
-	// with. There is no interval if both are zero.
+	// Low and High are the ends of an interval around the share or, if Compared is a number, around
+	// Compared. There is no interval if both are zero.
 	Low, High float64
 	Compared  float64 // value to compare with; NaN: none
 	Hint      string

@@ -19,7 +19,7 @@ import (
 	"github.com/transdim/vti/internal/atomicfile"
 )
 
-// resolution is the resolution of PNG files in dots per inch, as journals require it for text.
+// resolution is the resolution of PNG files in dots per inch. Journals require it for text.
 const resolution = 300
 
 // printed holds the colours of the inks on white paper.
@@ -57,7 +57,7 @@ func (p *Picture) Write(dir string) error {
 	return atomicfile.Write(filepath.Join(dir, p.Name+".png"), func(w io.Writer) error { return encode(w, pixels) })
 }
 
-// svg returns the picture as an SVG file. It shows the picture as it first appears on a page.
+// svg returns the picture as an SVG file.
 func (p *Picture) svg() string {
 	var out strings.Builder
 	fmt.Fprintf(&out, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %[1]s %[2]s" width="%[1]spt" height="%[2]spt" font-family="%[3]s">`+"\n",
@@ -87,8 +87,8 @@ func code(ink Ink) string {
 	return fmt.Sprintf("#%02x%02x%02x", c.R, c.G, c.B)
 }
 
-// used holds images that have been written and can be used again. Allocating the megabytes of an
-// image takes more time than drawing.
+// used holds images that have been written and can be used again, because allocating the megabytes
+// of an image takes more time than drawing.
 var used = sync.Pool{New: func() any { return new(image.RGBA) }}
 
 func pixel(points float64) float64 { return points * resolution / 72 }

@@ -15,7 +15,7 @@ import (
 var sans = sync.OnceValue(func() *opentype.Font {
 	font, err := opentype.Parse(liberationsansregular.TTF)
 	if err != nil {
-		panic(err) // part of the program
+		panic(err) // cannot happen: the font is part of the program
 	}
 	return font
 })
@@ -25,7 +25,7 @@ const fontFamily = "Liberation Sans, Arial, Helvetica, sans-serif"
 // TextWidth is the width of a text in points.
 func TextWidth(s string, size float64) float64 {
 	font := sans()
-	unit := fixed.Int26_6(font.UnitsPerEm()) // at this size lengths are in units of the font
+	unit := fixed.Int26_6(font.UnitsPerEm()) // size at which lengths are in units of the font
 	var buffer sfnt.Buffer
 	var before sfnt.GlyphIndex
 	width := fixed.Int26_6(0)

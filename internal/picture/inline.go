@@ -9,7 +9,7 @@ import (
 
 // Inline returns the picture as SVG for an HTML page. Colours are classes: the class ink-NAME sets
 // the property --ink, which the style sheet of the page defines for light and dark pages. The
-// property --points is the width in points, from which the page can choose a scale.
+// property --points is the width of the picture in points, so that the page can scale it.
 func (p *Picture) Inline() string {
 	var out strings.Builder
 	fmt.Fprintf(&out, `<svg class="picture" viewBox="0 0 %s %s" width="%spt" height="%spt" style="--points:%s" role="img" aria-label="%s">`,

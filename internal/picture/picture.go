@@ -11,10 +11,10 @@ type Ink int
 const (
 	Strong  Ink = iota // text, axes, dots of data
 	Muted              // secondary text
-	Grid               // lines behind
-	First              // the answer: posteriors
+	Grid               // grid lines
+	First              // the answer, such as a posterior
 	Soft               // areas under First
-	Second             // what the answer is compared with: priors, a second run
+	Second             // comparisons, such as a prior or a second run
 	Faint              // areas under Second
 	Third              // a third run or chain
 	Surface            // the background
@@ -64,7 +64,7 @@ const (
 // Anchor is the part of a text (start, middle or end) that is placed at its position.
 type Anchor int
 
-// The anchors.
+// The anchors of a text.
 const (
 	Start Anchor = iota
 	Middle
@@ -76,7 +76,7 @@ type mark struct {
 	shape  shape
 	points []Point
 	ink    Ink
-	width  float64 // of lines; the diameter of dots
+	width  float64 // width of a line, or diameter of dots
 	style  Style
 	text   string
 	anchor Anchor
@@ -134,7 +134,8 @@ func (p *Picture) Label(point Point, s string, anchor Anchor, size float64, ink 
 	}
 }
 
-// Place puts another picture on p, with its upper left corner at a point.
+// Place copies the marks of another picture to p, with the upper left corner of the other picture
+// at a point.
 func (p *Picture) Place(other *Picture, point Point) {
 	for _, m := range other.marks {
 		points := make([]Point, len(m.points))

@@ -13,7 +13,7 @@ import (
 )
 
 // encode writes an opaque image as a PNG with a palette. The palette saves two thirds of the time
-// and half of the bytes. A higher compression level would save little of a few kilobytes.
+// and half of the bytes.
 func encode(w io.Writer, from *image.RGBA) error {
 	encoder := png.Encoder{CompressionLevel: png.BestSpeed}
 	return encoder.Encode(w, indexed(from))
@@ -43,7 +43,7 @@ func indexed(from *image.RGBA) *image.Paletted {
 	// Pictures have large areas of one colour, so runs of equal pixels are counted and written at
 	// once.
 	shades := map[uint32]*shade{}
-	var recent [1 << 8]*shade // by a hash of their bytes: most runs have one of few colours
+	var recent [1 << 8]*shade // latest shade for each hash: most runs have one of few colours
 	var runs []run
 	pixel := func(k int) uint32 { return binary.LittleEndian.Uint32(from.Pix[4*k:]) }
 	for k, pixels := 0, len(from.Pix)/4; k < pixels; {

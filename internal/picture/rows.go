@@ -39,7 +39,7 @@ type RowsOptions struct {
 const (
 	rowHeight  = 14.0
 	panelGap   = 10.0
-	labelShare = 0.5 // of the width of a panel, at most for labels
+	labelShare = 0.5 // largest share of the width of a panel for labels
 )
 
 // Rows draws labelled rows of intervals, such as bars, forest plots and caterpillar plots.
@@ -81,14 +81,15 @@ func (o RowsOptions) scale(rows []Row) Scale {
 	return Around(append(values, o.Reference)...)
 }
 
-// panel draws the given rows, a part of all, between left and right.
+// panel draws rows between the positions left and right. The argument all holds the rows of all
+// panels, from which the widths of labels and notes follow.
 func (p *Picture) panel(rows []Row, left, right, top, bottom float64, x Scale, options RowsOptions, all []Row) {
 	labels, notes := 0.0, 0.0
 	for _, row := range all {
 		labels = math.Max(labels, TextWidth(row.Label, LabelSize))
 		notes = math.Max(notes, TextWidth(row.Note, SmallSize))
 	}
-	labels = math.Min(labels, labelShare*(right-left)) + 3 // not against the edge
+	labels = math.Min(labels, labelShare*(right-left)) + 3 // 3 points of distance from the edge
 	x.From, x.To = left+labels+6, right-6
 	if notes > 0 {
 		x.To = right - notes - 8

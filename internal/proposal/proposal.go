@@ -11,21 +11,21 @@ import (
 
 // T is a multivariate Student t or normal distribution with the mode and curvature of a log
 // density. gonum's distmv.StudentsT takes a covariance matrix rather than a precision matrix. In
-// three dimensions it needs seven times the time for a draw with its density.
+// three dimensions a draw with its density takes seven times as long there.
 type T struct {
 	mode        []float64
 	factor      dense.Factor
 	degrees     int
-	logConstant float64 // of the density
+	logConstant float64 // log of the normalising constant of the density
 }
 
 // Normal is the number of degrees of freedom of a normal distribution.
 const Normal = 0
 
 // New returns the t distribution with the given mode [d], Cholesky factor of the precision matrix,
-// and degrees of freedom. The constant Normal, in place of the degrees, stands for a normal
-// distribution. The result refers to mode without a copy. Few degrees of freedom give heavy tails,
-// which bound importance weights. In some tens of dimensions 5 to 8 degrees lose little efficiency.
+// and degrees of freedom. If degrees is the constant Normal, it is a normal distribution. The slice
+// mode is not copied. Few degrees of freedom give heavy tails, which bound importance weights. In
+// some tens of dimensions 5 to 8 degrees lose little efficiency.
 func New(mode []float64, factor dense.Factor, degrees int) T {
 	d, nu := float64(len(mode)), float64(degrees)
 	t := T{mode, factor, degrees, factor.LogDet()/2 - d/2*math.Log(2*math.Pi)}
@@ -46,12 +46,12 @@ func (t T) LogIntegral(logDensity float64) float64 {
 	return logDensity + float64(len(t.mode))/2*math.Log(2*math.Pi) - t.factor.LogDet()/2
 }
 
-// Draw writes a draw to x [d] and returns its log density. It uses one standard normal number for
-// each degree of freedom, and then d of them.
+// Draw writes a draw to x [d] and returns its log density. From the argument random it takes one
+// standard normal number for each degree of freedom, and then d such numbers.
 func (t T) Draw(random *rand.Rand, x []float64) (logDensity float64) {
 	root := 1.0
 	if t.degrees != Normal {
-		chi := 0.0 // χ² over its degrees
+		chi := 0.0 // a χ² draw divided by its degrees of freedom
 		for range t.degrees {
 			z := random.NormFloat64()
 			chi += z * z / float64(t.degrees)

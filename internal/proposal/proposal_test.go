@@ -42,7 +42,7 @@ func TestAgainstGonum(t *testing.T) {
 	for _, c := range []struct {
 		degrees int
 		want    interface{ LogProb([]float64) float64 }
-		scale   float64 // covariance over inverse precision
+		scale   float64 // ratio of the covariance to the inverse of the precision
 	}{{7, student, 7.0 / 5}, {Normal, normal, 1}} {
 		candidate, random := proposal(t, c.degrees), stream.Rand(1, "proposal")
 		const n = 40_000
@@ -60,7 +60,7 @@ func TestAgainstGonum(t *testing.T) {
 		}
 		for a := range 3 {
 			sd := math.Sqrt(c.scale * covariance.At(a, a))
-			require.InDelta(t, mode[a], mean[a], 5*sd/math.Sqrt(n)) // false alarms in 2 of a million
+			require.InDelta(t, mode[a], mean[a], 5*sd/math.Sqrt(n)) // five standard errors
 			for b := range 3 {
 				other := math.Sqrt(c.scale * covariance.At(b, b))
 				// The kurtosis for 7 degrees of freedom is 5, so standard errors of mean squares
@@ -69,7 +69,7 @@ func TestAgainstGonum(t *testing.T) {
 			}
 		}
 		require.Equal(t, mode, candidate.Mode())
-		// For a normal density the approximation is exact, and the log of its integral is 0.
+		// For a normal density the Laplace approximation is exact: the log of the integral is 0.
 		require.InDelta(t, 0, candidate.LogIntegral(normal.LogProb(mode)), 1e-12)
 	}
 }

@@ -14,18 +14,18 @@ const ControlledDraws = 1024
 // Controlled returns the log of the mean of weights with its standard error. The draws come from a
 // mixture, whose components are used as control variates (Owen and Zhou 2000). The means of the
 // components are known, so the part of the weights that a regression on them explains adds no
-// error. If a flow is exact, weights are a multiple of its component and have no error. smoothed is
-// the result of Pareto smoothing for the weights. Its mean is returned if the weights have no
-// variance or are too few for a regression. components holds the values of all components for the
-// first draw, then for the second, and so on.
+// error. If a flow is exact, weights are a multiple of its component and have no error. The
+// argument smoothed is the result of Pareto smoothing for the weights. Its mean is returned if the
+// weights have no variance or are too few for a regression. The argument components holds for each
+// draw in turn the densities of all components divided by the density of the mixture.
 func Controlled(logWeights []float64, smoothed Result, components []float64) (logMean, se float64) {
 	n := len(logWeights)
 	if n < ControlledDraws || len(components) == 0 || smoothed.K > FiniteVariance || !(math.Abs(smoothed.LogMean) <= math.MaxFloat64) {
 		return smoothed.LogMean, smoothed.LogMeanSE
 	}
 	k := len(components) / n
-	// The model of the regression is w = mean + Σ β_k (c_k − 1) + residual, with w the weights
-	// divided by their plain mean and c_k the components.
+	// The regression is w = mean + Σ β_k (c_k − 1) + residual, where w is a weight divided by the
+	// plain mean of the weights, and c_k is an element of components.
 	design, w := mat.NewDense(n, k+1, nil), mat.NewVecDense(n, nil)
 	for i, logWeight := range logWeights {
 		w.SetVec(i, math.Exp(logWeight-smoothed.LogMean))
@@ -50,8 +50,8 @@ func Controlled(logWeights []float64, smoothed Result, components []float64) (lo
 
 // interceptError returns the standard error of the first coefficient of a regression. Residuals
 // differ in variance and rows in leverage: the components explain the weights worst where the
-// components are largest. It therefore uses HC3 of MacKinnon and White (1985). It is NaN if the
-// error cannot be computed.
+// components are largest. The standard error is therefore HC3 of MacKinnon and White (1985). It is
+// NaN if it cannot be computed.
 func interceptError(design *mat.Dense, response *mat.VecDense, beta *mat.VecDense, factor *mat.QR) float64 {
 	n, k := design.Dims()
 	var r mat.Dense
@@ -62,7 +62,8 @@ func interceptError(design *mat.Dense, response *mat.VecDense, beta *mat.VecDens
 			upper.SetTri(i, j, r.At(i, j))
 		}
 	}
-	// rows of Q = X R⁻¹: leverages are their squares, the intercept's influence R⁻¹ Q
+	// q is Q in the factorisation X = Q R of the design. The leverage of a row is the squared norm
+	// of its row of Q, and its influence on the intercept follows from R⁻¹ Qᵀ.
 	var q, inverse mat.Dense
 	if inverse.Solve(upper, identity(k)) != nil {
 		return math.NaN()
@@ -76,7 +77,7 @@ func interceptError(design *mat.Dense, response *mat.VecDense, beta *mat.VecDens
 			leverage += q.At(i, j) * q.At(i, j)
 			influence += inverse.At(0, j) * q.At(i, j)
 		}
-		// A row that alone decides a coefficient has a residual of zero, and its leverage is 1.
+		// A row that alone determines a coefficient has a residual of 0 and a leverage of 1.
 		term := influence * residual / math.Max(1-leverage, 1e-3)
 		sum += term * term
 	}

@@ -1,6 +1,6 @@
 // Package psis smooths importance weights and judges them.
 //
-// An estimate of the form mean(w f) is only as good as the right tail of the weights w. Pareto
+// The error of an estimate of the form mean(w f) depends on the right tail of the weights w. Pareto
 // smoothed importance sampling (Vehtari, Simpson, Gelman, Yao and Gabry 2024) fits a generalised
 // Pareto distribution to the largest weights, replaces them by its quantiles, and reports the
 // fitted shape k̂. The weights have about 1/k̂ finite moments. If k̂ is above 0.7, no practical
@@ -12,9 +12,9 @@
 //	| Tail       | M     | number of smoothed draws                              |
 //	| ESS        | S_eff | 1 / Σ w̃², w̃ normalised smoothed weights               |
 //
-// A weight of zero (log weight −Inf) is an ordinary draw that missed the target. NaN and +Inf are
-// not weights: they are left out and counted in NonFinite, and the caller decides how many are too
-// many.
+// A weight of zero (log weight −Inf) belongs to a valid draw, where the target density is zero. NaN
+// and +Inf are not weights: they are left out and counted in NonFinite, and the caller decides how
+// many are too many.
 //
 //	r := psis.Smooth(logWeights)
 //	if r.NonFinite > 0 || r.K > psis.Reliable {

@@ -4,7 +4,7 @@ import "math"
 
 // fitGPD returns the shape k and scale sigma of the generalised Pareto distribution with location 0
 // that fits x. It is the empirical-Bayes estimate of Zhang and Stephens (2009, Technometrics 51),
-// with the sign of k for which heavy tails are positive. x holds at least two positive values,
+// but k has the sign for which heavy tails have a positive k. x holds at least two positive values,
 // sorted ascending. The estimate is scale equivariant.
 func fitGPD(x []float64) (k, sigma float64) {
 	const priorScale = 3 // the prior of k/sigma has the scale 1/(3 · first quartile)
@@ -12,7 +12,8 @@ func fitGPD(x []float64) (k, sigma float64) {
 	largest, quartile := x[n-1], x[(n+2)/4-1] // the ⌊n/4 + 1/2⌋-th smallest
 	grid := 30 + int(math.Sqrt(float64(n)))
 
-	// Profile likelihood over a grid of θ = −k/σ; k(θ) = mean log(1 − θ x).
+	// The profile likelihood is computed over a grid of θ = −k/σ, for which k(θ) = mean log(1 − θ
+	// x).
 	theta := make([]float64, grid)
 	loglik := make([]float64, grid)
 	best := math.Inf(-1)
@@ -46,7 +47,7 @@ func meanLog1p(t float64, x []float64) float64 {
 		}
 		return sum / float64(len(x))
 	}
-	product := 1.0 // of some of the 1 − t x: one logarithm for many
+	product := 1.0 // product of several factors 1 − t x, of which one logarithm is taken
 	for _, v := range x {
 		factor := 1 - t*v
 		if factor > 1e100 {

@@ -24,8 +24,8 @@ func ReliableFor(draws int) float64 {
 }
 
 // TailShare returns approximately the share of the mean of weights that lies beyond the largest of
-// n draws, if the tail of the weights has the shape k: n^−(1−k). The reason is that the largest of
-// n draws from a Pareto tail is about n^k times its scale, and that a share w^(1−1/k) of the mean
+// n draws, if the tail of the weights has the shape k: n^−(1−k). It follows from two facts about a
+// Pareto tail of scale 1: the largest of n draws is about n^k, and the share w^(1−1/k) of the mean
 // lies beyond w. Smoothing cannot restore this share. At the limit of [ReliableFor] it is a tenth.
 // For k of at least 1, for which there is no mean, it is 1.
 func TailShare(k float64, draws int) float64 {
@@ -43,17 +43,18 @@ const minTail = 5
 const tieTolerance = 1e-10
 
 // The cutoff, the largest weight that does not belong to the tail, lies in the bulk of the weights
-// if a share of more than bulkShare of the tail exceeds the cutoff by less than the fraction
-// bulkWidth. In a Pareto tail of shape k, only a share of about bulkWidth/k exceeds the cutoff by
-// so little. The excesses over a cutoff in the bulk span many orders of magnitude. A fit of the
-// tail takes them for a heavy tail, although no weight is much larger than the mean. Smooth then
-// raises the cutoff by the fraction bulkWidth.
+// if a share of more than bulkShare of the weights in the tail exceed the cutoff by less than the
+// fraction bulkWidth. In a Pareto tail of shape k, only a share of about bulkWidth/k exceeds the
+// cutoff by so little. The excesses over a cutoff in the bulk span many orders of magnitude. A fit
+// of the tail takes them for a heavy tail, although no weight is much larger than the mean. Smooth
+// then raises the cutoff by the fraction bulkWidth.
 const (
 	bulkWidth = 0.01
 	bulkShare = 0.25
 )
 
-// Result is the result of Smooth. Sums run over the N draws that are weights.
+// Result is the result of Smooth. Sums and means are over the N draws with a weight, which may be
+// zero.
 type Result struct {
 	// LogWeights are the smoothed log weights in the order of the input, on its scale (not
 	// normalised). −Inf for a zero weight, and for a draw counted in NonFinite.
@@ -63,8 +64,8 @@ type Result struct {
 	K float64
 	// ESS is the effective number of draws, between 1 and N. It is 0 if every weight is zero.
 	ESS float64
-	// LogMean is log mean exp of the smoothed log weights (natural logarithm), zero weights
-	// included. LogMeanSE is its standard error, which includes Unreached.
+	// LogMean is the natural logarithm of the mean of the smoothed weights, zero weights included.
+	// LogMeanSE is its standard error, which includes Unreached.
 	LogMean, LogMeanSE float64
 	// Unreached is the share of the mean that a sample lacks if it lacks its largest draw. The
 	// fitted tail gives the expected weight of a draw above the level that one draw in N exceeds.
@@ -73,12 +74,13 @@ type Result struct {
 	// mean and its standard error are too small. Unreached is 0 for K ≤ 0 and if no tail was
 	// fitted, and at most 1.
 	Unreached float64
-	// UnreachedAtMost is Unreached for a K that is larger by its standard error, (1 + K) √n / (n +
-	// 10) for a tail of n weights, if that K is above FiniteVariance; otherwise it equals
-	// Unreached. A sample that lacks the largest draws also has too small a K.
+	// UnreachedAtMost is an upper value of Unreached, since a sample that lacks the largest draws
+	// also has too small a K. It is Unreached for K plus the standard error of K, which is (1 + K)
+	// √n / (n + 10) for a tail of n weights. If this sum is at most FiniteVariance, UnreachedAtMost
+	// equals Unreached.
 	UnreachedAtMost float64
-	// N is the number of draws that are weights, Zero the number of draws with weight zero, and
-	// NonFinite the number of draws that are NaN or +Inf.
+	// N is the number of draws with a weight, Zero the number of these whose weight is zero, and
+	// NonFinite the number of draws whose log weight is NaN or +Inf.
 	N, Zero, NonFinite int
 }
 
@@ -86,9 +88,8 @@ type Result struct {
 // input is not changed. If no weight is positive, LogMean is −Inf and ESS is 0.
 func Smooth(logWeights []float64) Result { return smooth(logWeights, true) }
 
-// SmoothAsPublished is Smooth with the cutoff where Vehtari et al. (2024) place it, even in the
-// bulk of the weights. The packages loo and ArviZ do the same, and results can be compared with
-// theirs.
+// SmoothAsPublished is Smooth with the cutoff of Vehtari et al. (2024), even if the cutoff is in
+// the bulk of the weights. Its results agree with the packages loo and ArviZ.
 func SmoothAsPublished(logWeights []float64) Result { return smooth(logWeights, false) }
 
 func smooth(logWeights []float64, raise bool) Result {
@@ -111,7 +112,8 @@ func smooth(logWeights []float64, raise bool) Result {
 }
 
 // largest returns the draws with the largest weights, by ascending weight. The argument most bounds
-// their number. draws lists draws of positive weight. Draws of equal weight keep their order.
+// their number, and the argument draws lists the draws of positive weight. Draws of equal weight
+// keep their order.
 func (r *Result) largest(draws []int, most int) []int {
 	list := draws
 	if len(draws) > most {
@@ -155,11 +157,11 @@ func (r *Result) excesses(draws []int, largest, cutoff float64) (list []float64)
 }
 
 // smoothTail sets r.K, and replaces the largest weights by quantiles of the fitted tail; order
-// lists the draws of positive weight. beyond is the log of the mean weight above the level that one
-// draw in N exceeds, for a tail of shape r.K; atMost is the same for the larger shape of
-// UnreachedAtMost. They are −Inf if the shape is at most 0 or no tail was fitted, and +Inf if the
-// tail has no mean (shape 1 or more). If raise is true, a cutoff in the bulk of the weights is
-// raised (see bulkShare).
+// lists the draws of positive weight. The result beyond is the log of the mean weight above the
+// level that one draw in N exceeds, for a tail of shape r.K. The result atMost is its value for the
+// larger shape of UnreachedAtMost. Both are −Inf if the shape is at most 0 or no tail was fitted,
+// and +Inf if the tail has no mean (shape 1 or more). If raise is true, a cutoff in the bulk of the
+// weights is raised (see bulkShare).
 func (r *Result) smoothTail(order []int, raise bool) (beyond, atMost float64) {
 	none := math.Inf(-1)
 	n := float64(r.N)
@@ -190,7 +192,8 @@ func (r *Result) smoothTail(order []int, raise bool) (beyond, atMost float64) {
 	}
 	tail = tail[len(tail)-len(excess):]
 	k, sigma := fitGPD(excess)
-	// A weak prior worth ten observations at 1/2 (Vehtari et al. 2024, appendix C).
+	// A weak prior draws the shape towards 1/2 with the weight of ten observations (Vehtari et al.
+	// 2024, appendix C).
 	m := float64(len(excess))
 	r.K = (k*m + 5) / (m + 10)
 	if math.IsNaN(r.K) {
@@ -199,11 +202,11 @@ func (r *Result) smoothTail(order []int, raise bool) (beyond, atMost float64) {
 	}
 	for rank, i := range tail {
 		q := cutoff + quantileGPD((float64(rank)+0.5)/m, r.K, sigma)
-		r.LogWeights[i] = min(largest+math.Log(q), largest) // never above the largest raw weight
+		r.LogWeights[i] = min(largest+math.Log(q), largest) // at most the largest raw weight
 	}
 	past := func(k float64) float64 {
 		switch {
-		case k <= 0: // the variance shows all of such a tail
+		case k <= 0: // the variance of the draws includes such a tail
 			return none
 		case k >= 1:
 			return math.Inf(1)
@@ -235,9 +238,10 @@ func (r *Result) summarise(beyond, atMost float64) {
 	r.LogMeanSE = math.Hypot(r.LogMeanSE, r.Unreached)
 }
 
-// LogMeanExp returns log mean exp of log weights (natural logarithm) and its standard error by the
-// delta method, sd(w) / (√n mean(w)). −Inf is a zero weight and counts in the mean; any NaN or +Inf
-// makes both results NaN. The standard error is NaN below two draws and when every weight is zero.
+// LogMeanExp returns the natural logarithm of the mean of weights w, given their logarithms, and
+// its standard error by the delta method, sd(w) / (√n mean(w)). A log weight of −Inf is a zero
+// weight and counts in the mean. If a log weight is NaN or +Inf, both results are NaN. The standard
+// error is NaN for fewer than two draws and if all weights are zero.
 func LogMeanExp(logWeights []float64) (mean, se float64) {
 	for _, l := range logWeights {
 		if math.IsNaN(l) || math.IsInf(l, 1) {
@@ -248,9 +252,9 @@ func LogMeanExp(logWeights []float64) (mean, se float64) {
 	return mean, se
 }
 
-// logMeanExp takes the number of weights n separately from the slice, so that draws that are left
-// out (−Inf in the slice) do not count. It also returns the weights, divided by the largest, or nil
-// if all are zero.
+// logMeanExp computes LogMeanExp for a number n of weights that can be smaller than the length of
+// the slice: draws that are left out are −Inf in the slice. It also returns the weights divided by
+// the largest weight, or nil if all weights are zero.
 func logMeanExp(logWeights []float64, n int) (mean, se float64, weights []float64) {
 	largest := math.Inf(-1)
 	for _, l := range logWeights {
@@ -266,7 +270,7 @@ func logMeanExp(logWeights []float64, n int) (mean, se float64, weights []float6
 		sum += weights[i]
 	}
 	average := sum / float64(n)
-	var deviations float64 // Σ (w − mean)², from which the terms of left-out draws are subtracted below
+	var deviations float64 // Σ (w − mean)²; the terms of left-out draws are subtracted below
 	for _, w := range weights {
 		deviations += (w - average) * (w - average)
 	}

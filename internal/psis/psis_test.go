@@ -26,8 +26,8 @@ func TestFitGPD(t *testing.T) {
 		}
 		slices.Sort(x)
 		gotK, gotSigma := fitGPD(x)
-		// Standard errors of the maximum likelihood estimate, which this one matches to first
-		// order.
+		// se is the standard error of the maximum likelihood estimate, which the estimate of fitGPD
+		// matches to first order.
 		se := math.Sqrt((1+k)*(1+k)) / math.Sqrt(n)
 		assert.InDelta(t, k, gotK, sigmas*se, "shape for k = %g", k)
 		assert.InDelta(t, 2.5, gotSigma, sigmas*2.5*math.Sqrt(2*(1+k)/n), "scale for k = %g", k)
@@ -39,7 +39,7 @@ func TestFitGPD(t *testing.T) {
 func TestMeanLog1p(t *testing.T) {
 	x := make([]float64, 1000)
 	for i := range x {
-		x[i] = math.Exp(float64(i)/20 - 49.95) // up to 1
+		x[i] = math.Exp(float64(i)/20 - 49.95) // the largest is 1
 	}
 	for _, argument := range []float64{1 - 1e-12, 0.5, 1.1e-3, 0.9e-3, 1e-9, -1e-9, -1.1e-3, -1, -1e10, -1e150, -1e300} {
 		want := 0.0
@@ -60,8 +60,8 @@ func TestQuantileGPDInvertsDistribution(t *testing.T) {
 	assert.InDelta(t, math.Log(2), quantileGPD(0.5, 0, 1), 1e-15)
 }
 
-// gaussianRatio draws normalised log weights of the target N(0, 1) under the proposal N(0, s²): log
-// mean exp estimates 0. For s < 1 their tail index is k = 1 − s².
+// gaussianRatio draws normalised log weights of the target N(0, 1) under the proposal N(0, s²). The
+// log of the mean weight estimates 0. If s < 1, the weights have a Pareto tail of shape k = 1 − s².
 func gaussianRatio(n int, s float64, seed uint64) []float64 {
 	rng := rand.New(rand.NewPCG(seed, 7))
 	lw := make([]float64, n)
@@ -81,9 +81,10 @@ func TestKnownTailOfGaussianRatio(t *testing.T) {
 		for seed := range uint64(repeats) {
 			sum += Smooth(gaussianRatio(n, s, seed)).K
 		}
-		// In u = z²/2 the tail has hazard about 1 + 1/(2u), not 1, so at a finite cutoff k̂ falls
-		// short by the factor 1/(2u); here M/n = 0.009 puts the cutoff at u = 3.4 and the mean
-		// excess at 4.4: 0.12.
+		// At a finite cutoff the tail is lighter than its limit: for u = z²/2 the hazard is about 1
+		// + 1/(2u), not 1, so k̂ is too small by the factor 1/(2u). The tail has the share M/n =
+		// 0.009 of the draws, so the cutoff is at u = 3.4 and the mean of u in the tail is 4.4: the
+		// factor is 0.12.
 		se := (1 + k) / math.Sqrt(tail*repeats)
 		assert.InDelta(t, k, sum/repeats, sigmas*se+0.13*k+5/(tail+10), "s = %g", s)
 	}
@@ -93,13 +94,13 @@ func TestSafeRatioIsReliable(t *testing.T) {
 	r := Smooth(gaussianRatio(10_000, 1.5, 3)) // proposal wider than the target: bounded weights
 	assert.Less(t, r.K, 0.3)
 	assert.InDelta(t, 0, r.LogMean, sigmas*r.LogMeanSE)
-	// E w² = s²/√(2s² − 1) in closed form, so the ESS fraction is its inverse.
+	// E w² = s²/√(2s² − 1), and the effective number of draws is n / E w².
 	assert.InDelta(t, math.Sqrt(2*1.5*1.5-1)/(1.5*1.5), r.ESS/10_000, 0.01)
 }
 
 func TestLogMeanExpClosedForm(t *testing.T) {
-	// The weights are log-normal: their log mean is μ + τ²/2 and their relative variance exp(τ²) −
-	// 1.
+	// The weights are log-normal: the log of their mean is μ + τ²/2 and their relative variance is
+	// exp(τ²) − 1.
 	const n, mu, tau = 50_000, -300.0, 0.6
 	rng := rand.New(rand.NewPCG(4, 4))
 	lw := make([]float64, n)
@@ -124,8 +125,8 @@ func TestLogMeanExpClosedForm(t *testing.T) {
 }
 
 func TestSmoothingReducesError(t *testing.T) {
-	// k = 0.64: the raw mean has infinite variance, the smoothed one is steadier (mean square over
-	// repeats).
+	// At k = 0.64 the mean of the raw weights has an infinite variance. The mean of the smoothed
+	// weights must have a smaller mean squared error over the repeats.
 	const repeats = 100
 	var raw, smooth float64
 	for seed := range uint64(repeats) {
@@ -281,7 +282,7 @@ func TestTailShare(t *testing.T) {
 	for _, k := range []float64{0.2, 0.5, 0.65} {
 		var sum, squares float64
 		for range repeats {
-			least := 1.0 // of uniforms: the largest draw is least^−k
+			least := 1.0 // smallest of n uniform numbers; the largest draw is least^−k
 			for range n {
 				least = min(least, random.Float64())
 			}
@@ -297,16 +298,16 @@ func TestTailShare(t *testing.T) {
 	assert.Equal(t, []float64{1, 1, 1}, []float64{TailShare(1, n), TailShare(math.Inf(1), n), TailShare(math.NaN(), n)})
 }
 
-// TestErrorsOfHeavyTails checks standard errors of means of weights with few moments. It draws 400
-// samples of 4,000 weights of shape 0.6 and counts the samples whose k̂ is reliable. At most one in
-// a hundred may be off by more than four standard errors. Far fewer may be off by more than two
-// than with standard errors from the variance of the weights alone. For weights with a light tail
-// the standard errors must not change.
+// TestErrorsOfHeavyTails checks standard errors of means of weights whose variance is infinite. It
+// draws 400 samples of 4,000 weights of shape 0.6 and counts the samples whose k̂ is reliable. At
+// most one in a hundred may be off by more than four standard errors. The number that is off by
+// more than two standard errors must be far smaller than with standard errors from the variance of
+// the weights alone. For weights with a light tail the standard errors must not change.
 func TestErrorsOfHeavyTails(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 1))
 	const samples, draws = 400, 4000
 	for _, shape := range []float64{-0.5, 0.6} {
-		sd := math.Sqrt(1 - shape) // that of normal draws whose weights for N(0, 1) have this shape
+		sd := math.Sqrt(1 - shape) // sd of normal draws whose weights for N(0, 1) have this shape
 		reliable, off, offTwo, byVarianceTwo, share := 0, 0, 0, 0, 0.0
 		for range samples {
 			logs := make([]float64, draws)
@@ -341,15 +342,14 @@ func TestErrorsOfHeavyTails(t *testing.T) {
 }
 
 // TestCutoffInTheBulk checks k̂ for weights that hardly differ, except for a short tail, so that
-// the cutoff falls among nearly equal weights. The tail is bounded, so k̂ must be small. An earlier
-// version gave a k̂ above 2.
+// the cutoff falls among nearly equal weights. The tail is bounded, so k̂ must be small.
 func TestCutoffInTheBulk(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 1))
 	for range 20 {
 		logWeights := make([]float64, 65_536)
 		for i := range logWeights {
 			u := random.Float64()
-			logWeights[i] = -u * u * 1e-2 // most of them within a thousandth
+			logWeights[i] = -u * u * 1e-2 // most differ by less than a thousandth
 			if u < 0.005 {
 				logWeights[i] = 0.3 * random.Float64()
 			}
@@ -358,8 +358,8 @@ func TestCutoffInTheBulk(t *testing.T) {
 	}
 }
 
-// TestHeavyTailAboveTheBulk checks that a heavy tail beside weights that hardly differ is found,
-// however small its scale.
+// TestHeavyTailAboveTheBulk checks that k̂ shows a heavy tail of any scale, if all other weights
+// hardly differ.
 func TestHeavyTailAboveTheBulk(t *testing.T) {
 	random := rand.New(rand.NewPCG(2, 1))
 	for _, scale := range []float64{0.003, 0.01, 0.1} {

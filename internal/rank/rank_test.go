@@ -9,8 +9,8 @@ import (
 	"github.com/transdim/vti/internal/stream"
 )
 
-// TestPlace compares the value of each rank with the sorted values, with ties, infinities and few
-// values.
+// TestPlace compares the value of each rank with the sorted values, for values with ties, with
+// infinities, and for few values.
 func TestPlace(t *testing.T) {
 	random := stream.Rand(1, "rank")
 	for n := 1; n < 40; n++ {

@@ -5,8 +5,9 @@ import (
 	"encoding/json"
 )
 
-// Leaves returns the leaves of a value that encodes as a JSON object: numbers, texts and lists, by
-// their path, whose names are joined by dots. It leaves out the top-level names in without.
+// Leaves returns the numbers, texts and lists in a value that encodes as a JSON object. The key of
+// each is its path, the names joined by dots. The top-level names in the argument without are left
+// out.
 func Leaves(value any, without ...string) (map[string]string, error) {
 	encoded, err := json.Marshal(value)
 	if err != nil {
@@ -14,7 +15,7 @@ func Leaves(value any, without ...string) (map[string]string, error) {
 	}
 	var root map[string]any
 	decoder := json.NewDecoder(bytes.NewReader(encoded))
-	decoder.UseNumber() // seeds have more digits than a float64
+	decoder.UseNumber() // seeds of 64 bits do not fit into a float64
 	if err := decoder.Decode(&root); err != nil {
 		return nil, err
 	}

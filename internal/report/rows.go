@@ -6,9 +6,10 @@ import (
 	"strings"
 )
 
-// Rows makes a table of text from a list of structs. The first row holds names, the JSON names of
-// some fields, and then there is a row for each element. Numbers are written by Text, nil pointers
-// as empty cells, and other fields by fmt.Sprint. Rows panics if a name has no field.
+// Rows makes a table of text from a list of structs. The argument names lists the JSON names of
+// fields. They are the first row, and each element of the list is a further row. Numbers are
+// written by Text, nil pointers as empty cells, and other fields by fmt.Sprint. Rows panics if a
+// name has no field.
 func Rows[T any](list []T, names ...string) [][]string {
 	goType := reflect.TypeFor[T]()
 	fields := map[string][]int{}

@@ -39,12 +39,12 @@ func Claim(name, command string, now time.Time, files []string) (dir string, rel
 	return name, release, nil
 }
 
-// unwritable returns the error of a run without a place for its files.
+// unwritable returns the error for a directory that cannot be created or written.
 func unwritable(name string, err error) error {
 	return fmt.Errorf("%s cannot be the directory of the run: %w; choose another --out, in a folder that you can write", name, err)
 }
 
-// free returns an error if a folder holds a run or one of the files.
+// free returns an error if a folder holds a run, or a file that matches one of the given names.
 func free(dir string, files []string) error {
 	for _, file := range []string{RecordFile, PosteriorFile, ChainsFile} {
 		if Exists(filepath.Join(dir, file)) {

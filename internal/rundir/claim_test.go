@@ -28,7 +28,7 @@ func TestClaim(t *testing.T) {
 	dir, err := claim("here/and/there")
 	require.NoError(t, err)
 	require.DirExists(t, dir)
-	again, err := claim(dir) // still without a run
+	again, err := claim(dir) // the directory holds no run yet
 	require.NoError(t, err)
 	require.Equal(t, dir, again)
 	for file, want := range map[string]string{

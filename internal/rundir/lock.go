@@ -19,7 +19,7 @@ const lockFile = ".vti-lock"
 var errLocked = errors.New("locked")
 
 // Lock locks a directory against other processes until release is called. If another process holds
-// the lock, Lock returns an error at once that names this process.
+// the lock, Lock returns at once an error that names the other process.
 func Lock(dir string) (release func(), err error) { return lockWith(filepath.Join(dir, lockFile), dir) }
 
 // LockFile locks one file as [Lock] locks a directory. The file need not exist yet; its lock file
@@ -57,7 +57,7 @@ func lockWith(path, name string) (release func(), err error) {
 			_, err = fmt.Fprintln(file, os.Getpid())
 		}
 		release := func() {
-			_ = os.Remove(path) // while it is still locked
+			_ = os.Remove(path) // before the file is unlocked
 			_ = file.Close()
 		}
 		if err != nil {

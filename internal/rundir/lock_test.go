@@ -11,7 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// holdVariable makes the test binary hold the lock of a directory until it is killed.
+// holdVariable is an environment variable that names a directory. It makes the test binary lock the
+// directory until the process is killed.
 const holdVariable = "VTI_TEST_HOLD_LOCK"
 
 func TestMain(m *testing.M) {
@@ -44,7 +45,7 @@ func TestLock(t *testing.T) {
 	_, err = Lock(dir)
 	require.EqualError(t, err, fmt.Sprintf("%s is in use: another vti (process %d) is running there; wait until it has ended", dir, other.Process.Pid))
 	require.NoError(t, other.Process.Kill())
-	_ = other.Wait() // killed
+	_ = other.Wait() // an error: the process was killed
 	require.FileExists(t, filepath.Join(dir, lockFile))
 	release, err := Lock(dir)
 	require.NoError(t, err)

@@ -48,8 +48,9 @@ func WriteJSON(path string, value any) error {
 	})
 }
 
-// ReadRecord reads the record of the run in dir into record, a pointer to the struct of its
-// application. It fails if the record is missing, damaged, or lacks command, data or fingerprint.
+// ReadRecord reads the record of the run in dir into the argument record, a pointer to a struct. It
+// returns an error if the record is missing or damaged, or lacks the command, the data or the
+// fingerprint of the data.
 func ReadRecord(dir string, record any) error {
 	path := filepath.Join(dir, RecordFile)
 	content, err := os.ReadFile(path)
@@ -78,8 +79,8 @@ func ReadRecord(dir string, record any) error {
 	return nil
 }
 
-// ReadResult reads the result of the run in dir into result, a pointer to the struct of its
-// application. It returns an error if the result is missing or damaged.
+// ReadResult reads the result of the run in dir into the argument result, a pointer to a struct. It
+// returns an error if the result is missing or damaged.
 func ReadResult(dir string, result any) error {
 	path := filepath.Join(dir, ResultFile)
 	content, err := os.ReadFile(path)
@@ -102,7 +103,8 @@ func ReadResult(dir string, result any) error {
 	return nil
 }
 
-// WriteTables writes tables of text as CSV files; tables holds them by the names of the files.
+// WriteTables writes tables of text as CSV files to dir. The keys of the argument tables are the
+// names of the files.
 func WriteTables(dir string, tables map[string][][]string) error {
 	for _, name := range slices.Sorted(maps.Keys(tables)) {
 		write := func(w io.Writer) error { return csv.NewWriter(w).WriteAll(tables[name]) }

@@ -12,9 +12,9 @@ import (
 // sparse columns; the rest is a dense triangle.
 type Factor struct {
 	s        *Symbolic
-	diagonal []float64         // of the head
-	values   []float64         // of the entries below it, column by column
-	dense    blas64.Triangular // the rest
+	diagonal []float64         // diagonal of the head
+	values   []float64         // entries below the diagonal of the head, column by column
+	dense    blas64.Triangular // the columns after the head
 	logDet   float64
 	rounding float64
 }
@@ -24,9 +24,9 @@ const epsilon = 0x1p-52
 
 // workspace is memory for one factorisation.
 type workspace struct {
-	next  []int     // the position of the next entry of each column of the head
+	next  []int     // for each column of the head, the position of its next entry
 	x     []float64 // the current row
-	whole []float64 // the diagonal before elimination
+	whole []float64 // the diagonal of the matrix, before elimination
 	dense denseWorkspace
 }
 
@@ -122,11 +122,11 @@ func (p *logProduct) log() float64 { return p.sum + math.Log(p.product) }
 // LogDet returns the log determinant of the matrix.
 func (f *Factor) LogDet() float64 { return f.logDet }
 
-// Rounding returns the approximate error of the log determinant by rounding. The remainder of each
-// diagonal entry after elimination is as uncertain as the last digit of the entry before
-// elimination. If the result is below 1e-3, all digits that matter are right. For a factor by
-// [LeastSquares] it is about the effect of the last digits of the rows on half the residual sum of
-// squares.
+// Rounding returns the approximate error of the log determinant by rounding. Elimination reduces
+// each diagonal entry, but its absolute rounding error remains about the last digit of the entry
+// before elimination. If the result is below 1e-3, the rounding error does not matter. For a factor
+// from [LeastSquares], Rounding returns the approximate effect of the last digits of the rows on
+// half the residual sum of squares.
 func (f *Factor) Rounding() float64 { return f.rounding }
 
 // Solve returns A⁻¹ b.

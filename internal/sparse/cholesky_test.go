@@ -55,8 +55,8 @@ func crossed(source *rand.Rand, a, b, rows int) (entries []Entry, values []float
 	return entries, values, dense
 }
 
-// TestFactorizeAgain checks that a factorisation leaves nothing behind that changes the next one of
-// the same pattern, even if it fails at any row.
+// TestFactorizeAgain checks that a factorisation of a matrix does not depend on earlier
+// factorisations of the same pattern, even if these failed at some row.
 func TestFactorizeAgain(t *testing.T) {
 	source := rand.New(rand.NewPCG(3, 4))
 	for name, n := range map[string]int{"sparse": 120, "panels": 101} {
@@ -192,8 +192,8 @@ func TestOrderKeepsNestedLevelsApart(t *testing.T) {
 }
 
 // TestCheapestHead checks that the dense part begins at the column for which a factor takes least
-// time. Columns with few entries must be outside of it, whatever their number, and columns with
-// many entries inside.
+// time. Columns with few entries must be outside of the dense part, whatever their number, and
+// columns with many entries inside.
 func TestCheapestHead(t *testing.T) {
 	for name, c := range map[string]struct{ sparse, entries, dense int }{
 		"nested":  {2000, 1, 0},

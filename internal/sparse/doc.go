@@ -1,5 +1,5 @@
-// Package sparse factorises symmetric positive definite matrices with few entries, all of one
-// pattern, as the joint precisions of a hierarchical model are:
+// Package sparse factorises symmetric positive definite matrices A with few non-zero entries, all
+// at the same places, such as the precision matrices of the effects of a hierarchical model:
 //
 //	A P = P L Lᵀ        (of the matrix with rows and columns in a fill-reducing order P)
 //

@@ -8,7 +8,8 @@ import (
 // minimumDegree returns an order of elimination for a graph given by the neighbours of each node:
 // the result lists the nodes in the order in which they are eliminated. The next node is always the
 // node with the smallest bound on its degree, which bounds the fill-in; ties are broken by number.
-// Nodes in last follow all others; nil means that there are none.
+// The nodes for which the argument last is true follow all others; nil means that there are no such
+// nodes.
 func minimumDegree(neighbours [][]int, last []bool) []int {
 	n := len(neighbours)
 	g := &quotient{
@@ -29,7 +30,7 @@ func minimumDegree(neighbours [][]int, last []bool) []int {
 	for queue.Len() > 0 {
 		next := heap.Pop(&queue).(candidate)
 		if g.gone[next.node] || g.rank(next.node) != next.rank {
-			continue // eliminated, or queued again with another rank
+			continue // the node is eliminated, or queued again with another rank
 		}
 		order = append(order, next.node)
 		for _, i := range g.eliminate(next.node) {
@@ -44,8 +45,8 @@ func minimumDegree(neighbours [][]int, last []bool) []int {
 // adjacent to the nodes in its list, and to all members of the elements in its list.
 type quotient struct {
 	nodes, elements, members [][]int
-	degree                   []int // an upper bound
-	later                    []int // added to degree, so that some nodes come last
+	degree                   []int // an upper bound of the number of neighbours
+	later                    []int // number added to the degree, large for nodes that come last
 	gone                     []bool
 	mark                     []int // the last step that visited each node
 	step                     int

@@ -19,8 +19,8 @@ import (
 // by many orders of magnitude. Each row loses only its last digits if the rows with the largest
 // entries come first, and if the next column is always the one with the largest remainder (Powell
 // and Reid 1969; Cox and Higham 1998). In another order of columns, two columns that are nearly
-// equal in the large rows would carry rounding errors into the small rows, by which alone they can
-// be distinguished. ok is false if M does not have full rank in double precision.
+// equal in the large rows would carry rounding errors into the small rows, although only the small
+// rows distinguish the columns. ok is false if M does not have full rank in double precision.
 func LeastSquares(rows *mat.Dense) (f *Factor, x []float64, squares float64, ok bool) {
 	count, columns := rows.Dims()
 	n := columns - 1
@@ -46,7 +46,7 @@ func LeastSquares(rows *mat.Dense) (f *Factor, x []float64, squares float64, ok 
 	}
 	f = &Factor{s: s, dense: blas64.Triangular{N: n, Stride: max(n, 1), Data: make([]float64, n*n), Uplo: blas.Lower, Diag: blas.NonUnit}}
 	x = make([]float64, n)
-	for k, row := range r[:n] { // L = Rᵀ, with signs that make its diagonal positive
+	for k, row := range r[:n] { // L = Rᵀ, with rows negated to make the diagonal positive
 		sign := math.Copysign(1, row[k])
 		for j := k; j < n; j++ {
 			f.dense.Data[j*n+k] = sign * row[j]
@@ -62,7 +62,8 @@ func LeastSquares(rows *mat.Dense) (f *Factor, x []float64, squares float64, ok 
 	return f, x, squares, true
 }
 
-// longestFrom returns the column, from k to n−1, whose part below the first k rows is longest.
+// longestFrom returns the column, from k to n−1, with the largest Euclidean norm of its entries
+// after the first k rows.
 func longestFrom(r [][]float64, k, n int) int {
 	square := make([]float64, n-k)
 	for _, row := range r[k:] {
@@ -84,7 +85,7 @@ func reflect(r [][]float64, k int) bool {
 	if length == 0 || math.IsNaN(length) || math.IsInf(length, 0) {
 		return false
 	}
-	v[0] += length // of equal signs, so that no digits cancel
+	v[0] += length // both numbers have equal signs, so that no digits cancel
 	along := make([]float64, len(r[k])-k-1)
 	for i, u := range v {
 		floats.AddScaled(along, u, r[k+i][k+1:])

@@ -37,8 +37,8 @@ func intercepts(y []float64, group []int, groups int, s, t float64) (rows *mat.D
 // TestLeastSquares compares the determinant |P| and the squares with their closed forms for an
 // intercept and groups: |P| = (1 + s² w) Π (1 + n_g t²) with w = Σ n_g / (1 + n_g t²), and the
 // squares are the squares within groups, and between them with weights n_g / (1 + n_g t²). If group
-// effects are 1e8 times the noise, computation from products loses all digits of the noise, which
-// Rounding reports. Orthogonal transformations keep eight digits.
+// effects are 1e8 times the noise, a factor of the product MᵀM has lost all digits of the noise,
+// which Rounding must report. Orthogonal transformations keep eight digits.
 func TestLeastSquares(t *testing.T) {
 	source := rand.New(rand.NewPCG(5, 6))
 	for _, groups := range []int{3, 12, 40} {
@@ -75,7 +75,7 @@ func TestLeastSquares(t *testing.T) {
 					logDet += math.Log1p(counts[g] * tau * tau)
 					total, mean = total+weight, mean+weight*means[g]
 				}
-				intercept := s * mean / (1 + s*s*total) // in standard deviations
+				intercept := s * mean / (1 + s*s*total) // in units of its prior standard deviation
 				for g := range groups {
 					weight := counts[g] / (1 + counts[g]*tau*tau)
 					away := means[g] - s*intercept
@@ -101,7 +101,7 @@ func TestLeastSquares(t *testing.T) {
 					b[i] = source.NormFloat64()
 				}
 				require.InDeltaSlice(t, products.Solve(b), f.Solve(b), 1e-6, "one factor, two ways")
-				inverse := make([]float64, groups+1) // M Mᵀ b of what Spread multiplies by
+				inverse := make([]float64, groups+1) // A⁻¹ b = M Mᵀ b with the matrix M of Spread
 				for i := range b {
 					z := make([]float64, groups+1)
 					z[i] = 1
@@ -123,17 +123,16 @@ func TestLeastSquaresOfDependentColumns(t *testing.T) {
 
 // Levels u and v of two groupings that have the same rows, of standard deviations s and t, are
 // distinguished by their priors alone: y = s u + t v + noise has u = s c and v = t c with c = n m /
-// (σ² + n (s² + t²)), and m the mean of y, beside two groups more. An earlier computation gave u =
-// 2,222 instead of a value below 2 if the noise was 1e-10 of the effects, and arbitrary values with
-// less noise.
+// (σ² + n (s² + t²)), where n is the number of rows, m the mean of y and σ the noise. There are
+// also two other groups. Computation in another order of columns gave u = 2,222 instead of a value
+// below 2 for σ of 1e-10 of the effects.
 func TestLeastSquaresOfLevelsWithTheSameRows(t *testing.T) {
 	y := []float64{0.7, 0.7, 0.7, -1.3, 0.2, 0.2}
 	group := []int{0, 0, 0, 1, 2, 2}
 	const first, second = 0.8, 2.3
 	for _, sigma := range []float64{1e-2, 1e-6, 1e-8, 1e-10, 1e-12} {
-		// effects: the levels of the first grouping, then the levels of the second; the last two
-		// groups are of one level of the second grouping, so that the first has a level for each of
-		// them
+		// The effects are the levels of the first grouping, then the levels of the second. The last
+		// two levels of the first grouping belong to one level of the second.
 		const levels = 5
 		rows := mat.NewDense(len(y)+levels, levels+1, nil)
 		for i, g := range group {
@@ -152,7 +151,8 @@ func TestLeastSquaresOfLevelsWithTheSameRows(t *testing.T) {
 		require.InDelta(t, second*c, x[3], 1e-5, "σ %g", sigma)
 		require.Less(t, f.Rounding(), 1e-2)
 
-		// The other two levels: the covariance of their means is t² + diag(s² + σ²/n).
+		// For the last two levels of the first grouping, the covariance of their means is t² +
+		// diag(s² + σ²/n).
 		a, b, off := first*first+second*second+sigma*sigma, first*first+second*second+sigma*sigma/2, second*second
 		det := a*b - off*off
 		alone := 2.1 * 2.1 / 3 / (sigma*sigma + 3*total)

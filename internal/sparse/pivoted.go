@@ -13,17 +13,20 @@ import (
 const (
 	// pivotPanel is the number of pivots that are found before all other entries are updated by one
 	// product. With fewer pivots the matrix is read more often; with more, pivots take longer to
-	// find. BenchmarkFactorizePivoted takes 1.1 and 1.05 of the time with half and twice.
+	// find. BenchmarkFactorizePivoted takes 1.1 times as long with half this number, and 1.05 times
+	// with twice.
 	pivotPanel = 128
 	// pivotShare is the share of columns that must have become pivots before these are removed from
-	// the entries that are updated. Half and twice take the same time within a twentieth.
+	// the entries that are updated. With half and twice this share the time differs by less than a
+	// twentieth.
 	pivotShare = 0.1
 )
 
 // FactorizePivoted finds rows U with UᵀU = A for a positive semidefinite matrix [n·n]. The matrix
 // is given with both triangles and is overwritten. The pivot of each row is the column with the
 // largest remaining variance, and the row is zero in the columns of earlier pivots. The search ends
-// when no remaining variance exceeds least. left is the largest length of a row of A − UᵀU.
+// when no remaining variance exceeds the argument least. The result left is the largest length of a
+// row of A − UᵀU.
 func FactorizePivoted(a []float64, n int, least float64) (rows [][]float64, pivots []int, left float64) {
 	f := &pivoted{n: n, a: a, least: least}
 	for c := range n {
@@ -47,12 +50,12 @@ func FactorizePivoted(a []float64, n int, least float64) (rows [][]float64, pivo
 // pivoted holds the difference between a matrix and the products UᵀU of the rows found so far.
 type pivoted struct {
 	n      int
-	a      []float64 // the difference [m, m], in rows of n
+	a      []float64 // the difference [m, m], stored in rows of n elements
 	least  float64
 	place  []int // indices in the whole matrix of the m remaining columns
 	rows   [][]float64
 	pivots []int
-	// variance is the diagonal of a [m], with −∞ for pivots.
+	// variance is the diagonal of the difference a [m], with −∞ in the places of pivots.
 	variance []float64
 }
 

@@ -11,15 +11,15 @@ import (
 // element type.
 type num float64
 
-// pattern is a constant operand given by its bits, which are read as an element of the machine's
-// type, float32 or float64.
+// pattern is a constant operand given by its bits. They are the bits of an element, a float32 or
+// float64.
 type pattern uint64
 
 func (x num) Asm() string     { return fmt.Sprint(float64(x)) }
 func (x pattern) Asm() string { return fmt.Sprintf("%#x", uint64(x)) }
 
-// vector returns x, which is a vec, num or pattern, in a register. A constant gets a fresh
-// register.
+// vector returns x, which is a vec, num or pattern, in a register. A constant gets a register that
+// is not in use.
 func (m *machine) vector(x op) vec {
 	switch x := x.(type) {
 	case num:
@@ -33,7 +33,7 @@ func (m *machine) vector(x op) vec {
 	return x.(vec)
 }
 
-// spread returns a fresh register that holds the given bits in all lanes.
+// spread returns an unused register that holds the given bits in all lanes.
 func (m *machine) spread(bits uint64) vec {
 	if bits == 0 {
 		return m.zero()
@@ -103,7 +103,7 @@ func (m *machine) mulSubFrom(x, y, z op) vec {
 	return r
 }
 
-// fresh returns x in a register that may be overwritten.
+// fresh returns x in a register that the caller may overwrite.
 func (m *machine) fresh(x op) vec {
 	v, ok := x.(vec)
 	if !ok {
@@ -166,11 +166,12 @@ func (m *machine) compare(x vec, p predicate, y op) mask {
 	return k
 }
 
-// choose returns yes in the lanes of k, and no in the others.
+// choose returns the argument yes in the lanes of the mask k, and the argument no in all other
+// lanes.
 func (m *machine) choose(k mask, yes, no op) vec {
 	if m.wide() {
-		// VBLENDMPS is not used, because avo takes its result for an operand, too: all results
-		// would occupy registers through the whole loop.
+		// VBLENDMPS is not used. Package avo, which assigns registers, would take its result for an
+		// operand too, so that all results would occupy registers through the whole loop.
 		r := m.fresh(no)
 		m.do(m.VMOVAPS, m.VMOVAPD, m.vector(yes), k, r)
 		return r
@@ -198,7 +199,7 @@ func (m *machine) exponentBias() int {
 
 func (m *machine) signBit() pattern { return pattern(1) << (8*m.size - 1) }
 
-// either returns single for float32 and double for float64.
+// either returns the argument single if elements are float32, and double if they are float64.
 func either[T any](m *machine, single, double T) T {
 	if m.single() {
 		return single

@@ -12,8 +12,8 @@ func (m *machine) storeBools(k mask, to mem) {
 	}
 }
 
-// boolBytes returns a byte 0 or 1 for each lane of k. It is for AVX2, where lanes of k are 0 or -1,
-// and packs these into bytes.
+// boolBytes returns a byte 0 or 1 for each lane of k. It is for AVX2, where a lane of k is the
+// integer 0 or -1.
 func (m *machine) boolBytes(k mask) gp {
 	low, high, packed, bytes := k.(vec).AsX(), m.XMM(), m.XMM(), m.GP64()
 	m.VEXTRACTF128(imm(1), k, high)
@@ -29,7 +29,8 @@ func (m *machine) boolBytes(k mask) gp {
 	return bytes
 }
 
-// storeSomeBools is storeBools for the first n lanes, whose mask is lanes.
+// storeSomeBools stores a byte 0 or 1 for each of the first n lanes of k. The argument lanes is the
+// mask of these n lanes.
 func (m *machine) storeSomeBools(k, lanes mask, n, to gp) {
 	if m.wide() {
 		ones, bytes := m.XMM(), m.XMM()
@@ -99,7 +100,7 @@ func (m *machine) boolMask(bytes op) mask {
 }
 
 // someBoolsMask loads the first n bytes at from and returns the mask of the lanes whose byte is 1.
-// lanes is the mask of the first n lanes.
+// The argument lanes is the mask of the first n lanes.
 func (m *machine) someBoolsMask(lanes mask, n, from gp) mask {
 	if m.wide() {
 		bytes, k := m.XMM(), m.K()

@@ -40,7 +40,7 @@ func (m *machine) scale(x, n vec) vec {
 	return m.mul(m.mul(x, m.powerOfTwo(shifted)), m.powerOfTwo(m.add(rest, magic)))
 }
 
-// powerOfTwo returns 2ⁿ, given n + magic.
+// powerOfTwo returns 2ⁿ, given n plus the number that magic returns.
 func (m *machine) powerOfTwo(shifted vec) vec {
 	return m.addInt(m.shiftLeft(shifted, m.fractionBits()), num(1))
 }
@@ -97,8 +97,8 @@ func (m *machine) log1p(x vec) vec {
 	return m.or(m.logCases(u, m.logSum(u, lost)), m.sign(x))
 }
 
-// logCases returns y, which is log(x), except where x is 0 (-Inf), negative (NaN), or +Inf or NaN
-// (x).
+// logCases returns log(x). It is y except for special arguments: -Inf where x is 0, NaN where x is
+// negative, and x where x is +Inf or NaN.
 func (m *machine) logCases(x, y vec) vec {
 	y = m.choose(m.compare(x, less, positiveInfinity), y, x)
 	y = m.choose(m.compare(x, equal, num(0)), negativeInfinity, y)

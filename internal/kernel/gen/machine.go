@@ -83,7 +83,7 @@ func (m *machine) reg() vec {
 	return m.YMM()
 }
 
-// do emits the instruction single for float32 and double for float64.
+// do emits the instruction single if elements are float32, and double if they are float64.
 func (m *machine) do(single, double emit, ops ...op) {
 	if m.single() {
 		single(ops...)
@@ -99,7 +99,7 @@ func (m *machine) op(single, double emit, ops ...op) vec {
 	return r
 }
 
-// two, three and four turn an instruction with a fixed number of operands into an emit.
+// two, three and four turn an instruction with this number of operands into an emit.
 func three(f func(a, b, c op)) emit   { return func(ops ...op) { f(ops[0], ops[1], ops[2]) } }
 func two(f func(a, b op)) emit        { return func(ops ...op) { f(ops[0], ops[1]) } }
 func four(f func(a, b, c, d op)) emit { return func(ops ...op) { f(ops[0], ops[1], ops[2], ops[3]) } }

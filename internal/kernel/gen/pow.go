@@ -14,7 +14,7 @@ func (m *machine) pow(x, y vec) vec {
 func (m *machine) powOfNumbers(x, y vec) vec {
 	size := m.abs(x)
 	z := m.exp(m.mul(y, m.log(size)))
-	z = m.choose(m.compare(size, equal, num(1)), num(1), z) // even for infinite y
+	z = m.choose(m.compare(size, equal, num(1)), num(1), z) // 1 or −1, also if y is infinite
 
 	// The power of a negative number is negative if y is odd, and NaN if y is not an integer.
 	whole := m.compare(m.round(y, down), equal, y)

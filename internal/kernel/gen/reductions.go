@@ -77,7 +77,7 @@ func (m *machine) sum(a, n gp) reg.Register {
 	})
 }
 
-// dot adds products in the order of sum.
+// dot adds the products a[i]·b[i] in the order in which sum adds elements.
 func (m *machine) dot(a, b, n gp) reg.Register {
 	return m.partialSums(n, []gp{a, b}, func(operands []mem, partial vec) {
 		x := m.reg()

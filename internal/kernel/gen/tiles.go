@@ -10,7 +10,7 @@ import (
 const tileVectors = 2
 
 // tileHeights returns the numbers of rows of tiles. The first one is as large as the registers
-// allow: besides the sums, tileVectors registers hold a row of B, and one or two registers hold
+// allow: some registers hold the sums, tileVectors registers hold a row of B, and one or two hold
 // elements of A. The smaller heights are for the last rows of a matrix.
 func tileHeights(isa isa) []int {
 	if isa == avx512 {

@@ -41,7 +41,7 @@ func (m *machine) sinOfQuarter(x vec, quarter uint64) vec {
 			return c
 		}
 	}
-	const limit = (math.Pi / 4) * (math.Pi / 4) * 1.03 // n is not always the nearest integer
+	const limit = (math.Pi / 4) * (math.Pi / 4) * 1.03 // wider by 3 %: n may not be nearest
 	square := m.mul(r, r)
 	s := m.polynomial(square, fit(either(m, 3, 6), 0, limit, series(alternating(1, 3))))
 	sin := m.mulAdd(m.mul(square, r), s, r)
