@@ -9,14 +9,12 @@ import (
 // because its last map has no bound.
 const maxLogScale = 4
 
-// softClamp maps the real line smoothly to (-maxLogScale, maxLogScale), with value 0 and slope 1 at
-// 0.
+// softClamp maps the reals smoothly to (-maxLogScale, maxLogScale), with value 0 and slope 1 at 0.
 func softClamp(x *graph.Node) *graph.Node {
 	return graph.MulScalar(graph.Tanh(graph.MulScalar(x, 1./maxLogScale)), maxLogScale)
 }
 
-// affine is the map θ = ρ0 + exp(softClamp(ρ1))·z of one coordinate. It is the identity at ρ = (0,
-// 0).
+// affine is the map θ = ρ0 + exp(softClamp(ρ1))·z of one coordinate. It is the identity at ρ = 0.
 type affine struct{}
 
 func (affine) outputs() []int { return []int{1, 1} }

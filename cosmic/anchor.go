@@ -136,8 +136,7 @@ func turned(x *graph.Node) *graph.Node { return graph.TransposeAllAxes(x, 1, 0) 
 func stacked(rows []*graph.Node) *graph.Node { return graph.Concatenate(rows, 0) }
 
 // linearMap returns M x for a matrix M. apply computes the product with M, and transposed computes
-// the product with Mᵀ, which the gradient uses. Differentiating apply instead would repeat each of
-// its steps.
+// the product with Mᵀ, which the gradient uses. Differentiating apply would repeat its steps.
 func linearMap(x *graph.Node, apply, transposed func(*graph.Node) *graph.Node) *graph.Node {
 	value := graph.StopGradient(x)
 	carrier := graph.IdentityWithCustomGradient(x, func(_, gradient *graph.Node) *graph.Node { return transposed(gradient) })

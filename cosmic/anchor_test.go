@@ -13,8 +13,7 @@ import (
 	"github.com/transdim/vti/internal/stream"
 )
 
-// randomPrecision returns a dense positive definite matrix [dim·dim] with rows of very different
-// units.
+// randomPrecision returns a positive definite matrix [dim·dim] with rows of very different units.
 func randomPrecision(dim int) []float64 {
 	rng := stream.Rand(uint64(dim), "precision")
 	x := mat.NewDense(2*dim+1, dim, nil)

@@ -10,8 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// BenchmarkGradient measures the time of a training step: value and gradient of a batch of 64 rows
-// in Float32.
+// BenchmarkGradient measures a training step: value and gradient of a batch of 64 rows in Float32.
 func BenchmarkGradient(b *testing.B) {
 	for _, cfg := range []Config{{Dim: 8, Features: 7}, {Dim: 8, Features: 7, Kind: Spline}, {Dim: 8, Features: 7, Kind: Diagonal}} {
 		b.Run(fmt.Sprint(cfg.Kind), func(b *testing.B) {

@@ -49,7 +49,7 @@ type Config struct {
 	Seed uint64 `json:"seed,omitempty"` // seed of the initial weights
 }
 
-// DiagonalMLP returns the diagonal Gaussian of the VTI paper: an MLP with five hidden layers of 256
+// DiagonalMLP returns the diagonal Gaussian of the VTI paper: an MLP with 5 hidden layers of 256
 // units.
 func DiagonalMLP(dim, features int) Config {
 	return Config{Dim: dim, Features: features, Kind: Diagonal, Layers: 5, Hidden: 256}

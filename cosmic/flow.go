@@ -93,8 +93,7 @@ func (f *Flow) Config() Config { return f.cfg }
 // D] equals z to the bit where mask is false, and logDet [B] = log |det ∂θ/∂z| over the active
 // coordinates.
 //
-// Like every graph function, ToParams panics with an error value on inputs of a wrong shape or
-// dtype.
+// Like every graph function, ToParams panics with an error if an input has a wrong shape or dtype.
 func (f *Flow) ToParams(ctx *context.Context, mask, feats, z *graph.Node) (theta, logDet *graph.Node) {
 	f.check("ToParams", mask, feats, z)
 	theta, logDet = f.stages(ctx.Checked(false), newPacking(mask), mask, feats, z).toParams(z)
@@ -188,8 +187,7 @@ func (f *Flow) endMap(ctx *context.Context, x *graph.Node) shiftAndScale {
 	return shiftAndScale{vector("shift"), vector("logscale")}
 }
 
-// check panics unless the inputs of the graph function with the given name have the documented
-// shapes.
+// check panics unless the inputs of the named graph function have the documented shapes.
 func (f *Flow) check(name string, mask, feats, x *graph.Node) {
 	fail := func(input string, got *graph.Node, want string) {
 		found := "nil"

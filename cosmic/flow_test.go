@@ -281,8 +281,7 @@ func TestInitialisation(t *testing.T) {
 	}
 }
 
-// TestNoFeatures checks that ToBase inverts ToParams for flows without features, which serve a
-// single model.
+// TestNoFeatures checks that ToBase inverts ToParams for flows of one model, without features.
 func TestNoFeatures(t *testing.T) {
 	for _, cfg := range kinds(3, 0) {
 		s := newSubject(t, cfg).randomise(0.5)

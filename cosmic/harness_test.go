@@ -50,8 +50,7 @@ func (b batch) with(x [][]float64) batch {
 	return b
 }
 
-// graphFn is the signature of ToParams, of ToBase, and of the functions that tests put in their
-// place.
+// graphFn is the signature of ToParams, of ToBase, and of functions that tests use instead.
 type graphFn func(ctx *context.Context, mask, feats, x *graph.Node) (y, logDet *graph.Node)
 
 // subject is a flow with its weights.
@@ -142,8 +141,7 @@ func (s subject) jacobian(fn graphFn, b batch) [][][]float64 {
 	return byRow(out)
 }
 
-// jacobianRows returns ∂y_i/∂x [B, D] for each i. Each row of y must depend only on the same row of
-// x.
+// jacobianRows returns ∂y_i/∂x [B, D] for each i. A row of y must depend only on the same row of x.
 func jacobianRows(y, x *graph.Node) []*graph.Node {
 	dim := y.Shape().Dim(1)
 	rows := make([]*graph.Node, dim)

@@ -29,8 +29,7 @@ func (k Kind) String() string {
 	return kindNames[k]
 }
 
-// MarshalText writes the name in lower case, so that stored text does not depend on the numbers of
-// the constants.
+// MarshalText writes the name in lower case, so that stored text does not depend on the constants.
 func (k Kind) MarshalText() ([]byte, error) {
 	if k < 0 || int(k) >= len(kindNames) {
 		return nil, fmt.Errorf("cosmic: got %v, want one of the kinds %v", k, kindNames)

@@ -101,7 +101,7 @@ func (s spline) find(steps, widths, heights, slopes, x *graph.Node) bin {
 	one := graph.Ones(g, shapes.Make(dtype, batch, dim, 1))
 	// before marks the bins to the left of the bin that contains x.
 	before := graph.Concatenate([]*graph.Node{passed, graph.ZerosLike(one)}, -1)
-	here := graph.Sub(graph.Concatenate([]*graph.Node{one, passed}, -1), before) // 1 for the bin of x
+	here := graph.Sub(graph.Concatenate([]*graph.Node{one, passed}, -1), before) // 1 for x's bin
 	first := graph.Slice(here, graph.AxisRange(), graph.AxisRange(), graph.AxisElem(0))
 	last := graph.Slice(here, graph.AxisRange(), graph.AxisRange(), graph.AxisElem(s.bins-1))
 	pick := func(values, selector *graph.Node) *graph.Node {

@@ -12,8 +12,8 @@ import (
 	"github.com/transdim/vti/lab/testkit"
 )
 
-// naiveSpline is the rational-quadratic spline of Durkan et al. written as a loop over knots, with
-// its slope.
+// naiveSpline is the rational-quadratic spline of Durkan et al., with its slope, as a loop over
+// knots.
 func naiveSpline(widths, heights, slopes []float64, x float64) (y, slope float64) {
 	share := func(raw []float64) []float64 {
 		knots, sum := []float64{-5}, 0.

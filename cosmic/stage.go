@@ -84,8 +84,7 @@ func (s selected) toBase(y *graph.Node) (x, logSlope *graph.Node) {
 	return graph.Where(s.mask, x, y), active(s.mask, logSlope)
 }
 
-// active returns x with zeros where mask is false. A product with the mask would turn an infinity
-// into NaN.
+// active returns x with zeros where mask is false. A product would turn an infinity into NaN.
 func active(mask, x *graph.Node) *graph.Node { return graph.Where(mask, x, graph.ZerosLike(x)) }
 
 // elementwise is a stage that maps each coordinate by a monotone function τ_ρ with the parameters
@@ -103,8 +102,7 @@ func (e elementwise) toBase(theta *graph.Node) (z, logSlope *graph.Node) {
 	return e.tau.toBase(e.rho, theta)
 }
 
-// shiftAndScale is the stage shift + exp(logScale)·x, coordinate by coordinate; shift and logScale
-// are [B, D].
+// shiftAndScale is the stage shift + exp(logScale)·x of each coordinate. Both fields are [B, D].
 type shiftAndScale struct{ shift, logScale *graph.Node }
 
 func (s shiftAndScale) toParams(x *graph.Node) (y, logSlope *graph.Node) {

@@ -14,8 +14,7 @@ import (
 )
 
 // TestStages applies a list of stages in both directions and compares the results with the same
-// maps worked out by hand. No two of the maps commute, so that stages in the wrong order fail the
-// test.
+// maps worked out by hand. No two maps commute, so that a wrong order of stages fails the test.
 func TestStages(t *testing.T) {
 	mask := [][]bool{{true, false, true, true}, {false, false, false, false}}
 	x := [][]float64{{0.5, -1, 2, -3}, {1, math.Inf(1), 3, 4}}

@@ -52,8 +52,7 @@ func (f *Failure) Error() string {
 // Unwrap returns the error of the backend.
 func (f *Failure) Unwrap() error { return f.Err }
 
-// tooLarge reports whether the data and variables alone do not fit on the card, whatever the batch
-// size.
+// tooLarge reports whether data and variables alone do not fit on the card.
 func (f *Failure) tooLarge() bool { return f.Memory > 0 && f.Held > f.Memory }
 
 // usable is the share of a card's memory that XLA allocates at start, and so the most that a
@@ -80,8 +79,8 @@ func (f *Failure) Fits(batch int) int {
 	return 1 << (bits.Len(fits) - 1)
 }
 
-// noMemory matches the out-of-memory messages of XLA and drivers. asked matches the number of bytes
-// in them.
+// noMemory matches out-of-memory messages of XLA and drivers, and asked the number of bytes in
+// them.
 var (
 	noMemory = regexp.MustCompile(`(?i)RESOURCE_EXHAUSTED|out[ _]of[ _]memory`)
 	asked    = regexp.MustCompile(`(?i)allocat(?:e|ing) ([0-9.]+) ?([KMGT]i?B|bytes|B)`)

@@ -82,8 +82,7 @@ func checkPlugin(path string) error {
 // newXLA starts the backend of a plugin that checkPlugin has accepted.
 func newXLA(kind Kind, plugin string) (backends.Backend, error) {
 	xla.EnableAutoInstall(false)
-	// go-xla's check of the driver would set XLA_FLAGS to a folder that exists only on its author's
-	// machine.
+	// go-xla's check of the driver would set XLA_FLAGS to a folder on its author's machine.
 	if err := os.Setenv("GOPJRT_CUDA_CHECKS", "0"); err != nil {
 		return nil, err
 	}

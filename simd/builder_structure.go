@@ -33,8 +33,7 @@ func (b *Builder) Iota(shape shapes.Shape, axis int) (backends.Op, error) {
 	return b.add(backends.OpTypeIota, shape.Clone(), axis), nil
 }
 
-// Reshape returns the elements of x, in the same row-major order, as an array of the given
-// dimensions.
+// Reshape returns the elements of x in row-major order as an array of the given dimensions.
 func (b *Builder) Reshape(x backends.Op, dimensions ...int) (backends.Op, error) {
 	in, err := b.check("Reshape", x)
 	if err != nil {

@@ -38,8 +38,7 @@ func fromScalar(x any, dtype dtypes.DType) unsafe.Pointer {
 	return b.pointer()
 }
 
-// indices returns an array of integers in [0, limit). If outside is true, −1 and limit may occur as
-// well.
+// indices returns an array of integers in [0, limit). If outside is true, −1 and limit may occur.
 func (m *maker) indices(dtype dtypes.DType, limit int, outside bool, dims ...int) typed {
 	a := newArray(dims...)
 	for i := range a.data {

@@ -44,8 +44,7 @@ func (g *graph) contraction(dims, axes []int, x *node) *node {
 	if len(contract) == 0 || len(free[0]) == 0 || len(free[1]) == 0 {
 		return nil // a matrix product would gain nothing over one fused pass
 	}
-	// The operand whose free axes come first becomes the left one, so that the result needs no
-	// transpose.
+	// The operand whose free axes come first becomes the left one, to avoid a transpose.
 	if free[0][0] > free[1][0] {
 		sides[0], sides[1] = sides[1], sides[0]
 		free[0], free[1] = free[1], free[0]

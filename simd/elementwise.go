@@ -59,8 +59,7 @@ func kernelsOf(isa kernel.ISA) *kernels {
 	return k
 }
 
-// find returns the function that computes node n, or nil if the operation does not support the
-// type.
+// find returns the function that computes node n, or nil if the operation lacks the type.
 func (k *kernels) find(n *node) tileFunc {
 	if n.op == backends.OpTypeConvertDType {
 		return k.converts[conversion{n.inputs[0].dtype, n.dtype}]

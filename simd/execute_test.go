@@ -105,8 +105,7 @@ func execMADENoSlice(t testing.TB, b backends.Backend, s madeSize) []*tensors.Te
 	return exec.MustExec(tensors.FromFlatDataAndDimensions(x, 64, s.width), tensors.FromFlatDataAndDimensions(w, s.width, s.width))
 }
 
-// TestMasksAreFound checks that the three products of a masked layer skip the zeros of a triangular
-// mask.
+// TestMasksAreFound checks that the products of a masked layer skip the zeros of a triangular mask.
 func TestMasksAreFound(t *testing.T) {
 	b := newBackend(t, "threads=1")
 	const width = 128
@@ -245,8 +244,7 @@ func TestDonation(t *testing.T) {
 	require.Equal(t, float32(7), flat.([]float32)[5], "shared memory is never overwritten")
 }
 
-// TestArena checks that the arena is hardly larger than the temporaries that are in use at one
-// time.
+// TestArena checks that the arena is hardly larger than the temporaries in use at one time.
 func TestArena(t *testing.T) {
 	b := newBackend(t, "threads=1")
 	var p *program

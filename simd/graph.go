@@ -85,8 +85,7 @@ func (g *graph) scalar(dtype dtypes.DType, value float64) *node {
 	return g.constant(dtype, nil, data)
 }
 
-// viewOf returns the node that holds the elements of n in memory, and the view of that node that n
-// is.
+// viewOf returns n as a view of the node that holds the elements of n in memory.
 func viewOf(n *node) (base *node, v view) {
 	if n.op == opView {
 		return n.inputs[0], n.attr.(view)
@@ -102,8 +101,7 @@ func (g *graph) seen(base *node, v view) *node {
 	return g.add(opView, base.dtype, v.dims, v, base)
 }
 
-// reshaped returns n with new dimensions. It copies elements only if no view can express the
-// result.
+// reshaped returns n with new dimensions. It copies elements only if no view is the result.
 func (g *graph) reshaped(n *node, dims []int) *node {
 	base, v := viewOf(n)
 	if r, ok := v.reshape(dims); ok {

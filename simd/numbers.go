@@ -46,8 +46,7 @@ func loadNumber(dtype dtypes.DType, p unsafe.Pointer, i int) float64 {
 	panic(errors.Errorf("simd: element type %s is not supported", dtype))
 }
 
-// storeNumber writes value as one element of type dtype at p. The type must be able to represent
-// value.
+// storeNumber writes value as one element of type dtype at p. The type must represent value.
 func storeNumber(dtype dtypes.DType, p unsafe.Pointer, value float64) {
 	switch dtype {
 	case dtypes.Bool, dtypes.Uint8:

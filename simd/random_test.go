@@ -10,8 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestPhilox checks the known answers of Philox 4x32-10 published with Random123 (file
-// kat_vectors).
+// TestPhilox checks the answers of Philox 4x32-10 published with Random123 (kat_vectors).
 func TestPhilox(t *testing.T) {
 	for _, c := range []struct {
 		key, low, high uint64

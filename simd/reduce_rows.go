@@ -34,8 +34,7 @@ func addSumRows[T number](k *kernels, dtype dtypes.DType) {
 	}
 }
 
-// sumRows sets z to the sums of the rows of x, each of cols elements. It adds the elements in
-// order.
+// sumRows sets z to the sums of the rows of x, each of cols elements. It adds in order.
 func sumRows[T number](z, x []T, cols int) {
 	for i := range z {
 		sum := x[0]

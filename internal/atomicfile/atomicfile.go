@@ -1,6 +1,5 @@
 // Package atomicfile writes files that are either complete or absent. Content goes to a temporary
-// file in the same folder and is flushed to the disk. Only then is the file renamed to its final
-// name.
+// file in the same folder, which is flushed to the disk and then renamed.
 package atomicfile
 
 import (

@@ -1,5 +1,4 @@
-// Package budget divides the time limit of a run, --max-time, among the stages of the run, for all
-// commands.
+// Package budget divides the time limit of a run, --max-time, among the stages of the run.
 package budget
 
 import (

@@ -27,8 +27,7 @@ type Format struct {
 	// Name is the name of the format in errors, such as "vti checkpoint".
 	Name  string
 	Magic string
-	// Version is the only version that Read accepts. Headers passed to Write must have it as
-	// "version".
+	// Version is the only version that Read accepts. Headers for Write must have it as "version".
 	Version int
 }
 
@@ -93,7 +92,7 @@ func (f Format) Read(path string, header any) (payload []byte, err error) {
 }
 
 // CheckSettings returns an error unless stored, the settings in the file at path, equal current,
-// the settings of the run. Both are JSON objects. A checkpoint can continue only the run that wrote
+// the settings of the run. Both are JSON objects. A checkpoint continues only the run that wrote
 // it.
 func CheckSettings(path string, stored, current json.RawMessage) error {
 	var a, b map[string]json.RawMessage

@@ -62,8 +62,7 @@ func TestDamageIsRefused(t *testing.T) {
 	assert.ErrorContains(t, err, "got checkpoint format version 3, want version 4")
 }
 
-// TestFailedWriteKeepsTheFile checks that an error while writing the payload leaves an older file
-// unchanged.
+// TestFailedWriteKeepsTheFile checks that an error while writing leaves an older file unchanged.
 func TestFailedWriteKeepsTheFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "state")
 	require.NoError(t, format.Write(path, header{3, "kept"}, bytesOf("payload")))

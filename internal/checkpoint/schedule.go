@@ -14,8 +14,7 @@ const (
 	share = 0.05
 )
 
-// Schedule decides by the clock when to write checkpoints. For a nil Schedule no checkpoint is ever
-// due.
+// Schedule decides by the clock when to write checkpoints. With a nil Schedule, none is ever due.
 type Schedule struct {
 	next           time.Time
 	pause, longest time.Duration // time from the last checkpoint to the next, and its limit

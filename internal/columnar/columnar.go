@@ -55,8 +55,8 @@ type Column struct {
 	Optional bool
 }
 
-// node returns the column's node in the schema of a file. Texts and small integers are dictionary
-// encoded.
+// node returns the column's node in the schema of a file. Texts and small integers have
+// dictionaries.
 func (c Column) node() (node parquet.Node) {
 	switch c.Kind {
 	case Double:
@@ -218,7 +218,7 @@ func (w *Writer) flush() {
 }
 
 // Close completes the file. It returns the first error of all calls, and panics if the last row is
-// not complete.
+// incomplete.
 func (w *Writer) Close() error {
 	if w.column > 0 {
 		panic(fmt.Sprintf("columnar.Writer.Close: got %d cells of the last row, want %d", w.column, len(w.columns)))

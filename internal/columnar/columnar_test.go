@@ -128,8 +128,7 @@ type failing struct{}
 
 func (failing) Write([]byte) (int, error) { return 0, errors.New("disk full") }
 
-// FuzzRead checks that reading any bytes gives either an error or columns with a value for each
-// row.
+// FuzzRead checks that reading any bytes gives an error, or columns with a value for each row.
 func FuzzRead(f *testing.F) {
 	var content bytes.Buffer
 	w, err := NewWriter(&content, []Column{{Name: "t", Kind: Text, Optional: true}, {Name: "x", Kind: Double}, {Name: "b", Kind: Bool}}, nil)

@@ -16,8 +16,7 @@ import (
 
 // File is an open Parquet file. Its methods must not be called from several goroutines at once.
 type File struct {
-	// Columns lists the columns in order. All numbers have the kind Double, whatever their type in
-	// the file.
+	// Columns lists the columns in order. All numbers have the kind Double.
 	Columns []Column
 
 	source *parquet.File
@@ -55,7 +54,7 @@ func Open(path string) (*File, error) {
 	return f, nil
 }
 
-// NewFile returns a File that reads the first size bytes of source. Closing the File does not close
+// NewFile returns a File that reads the first size bytes of source. Closing it does not close
 // source.
 func NewFile(source io.ReaderAt, size int64) (f *File, err error) {
 	defer recoverDamage(&err)

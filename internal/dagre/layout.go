@@ -150,8 +150,8 @@ func (d *Drawing) widen() {
 }
 
 // Drawings wider than pageShape times their height are stretched vertically, by a factor of at most
-// mostStretch. In a wide drawing, edges between neighbouring layers are nearly level and cannot be
-// distinguished.
+// mostStretch. In a wide drawing, edges between neighbouring layers are nearly level and hard to
+// distinguish.
 const (
 	pageShape   = 1.4
 	mostStretch = 3

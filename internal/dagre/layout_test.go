@@ -48,8 +48,7 @@ func random(nodes, edges int, seed uint64) (list []Node, joined []Edge) {
 }
 
 // TestNothingRunsThroughNodes checks that no edge runs through a node, that no two nodes overlap,
-// that edges begin and end at the borders of their nodes, and that everything lies inside the
-// drawing.
+// that edges begin and end at the borders of their nodes, and that all lies inside the drawing.
 func TestNothingRunsThroughNodes(t *testing.T) {
 	for seed := range uint64(20) {
 		nodes, edges := random(4+int(seed), 3+2*int(seed), seed)

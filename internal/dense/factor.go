@@ -105,8 +105,7 @@ func (f Factor) SolveLower(x []float64) {
 	}
 }
 
-// SolveUpper replaces x by L⁻ᵀ x. It turns standard normal numbers into a draw with precision
-// matrix A.
+// SolveUpper replaces x by L⁻ᵀ x. It turns standard normal numbers into a draw with precision A.
 func (f Factor) SolveUpper(x []float64) {
 	for i := len(x) - 1; i >= 0; i-- { // L is read by rows, which are contiguous
 		row := f.row(i)
@@ -130,8 +129,7 @@ func (f Factor) MulUpper(x []float64) {
 	}
 }
 
-// MulLower replaces x by L x. It turns standard normal numbers into a draw with covariance matrix
-// A.
+// MulLower replaces x by L x. It turns standard normal numbers into a draw with covariance A.
 func (f Factor) MulLower(x []float64) {
 	for i := len(x) - 1; i >= 0; i-- {
 		row := f.row(i)

@@ -53,14 +53,12 @@ type Section struct {
 	Draw func(ctx context.Context, s *Section)
 }
 
-// Graph is a picture of a graph. A slider sets the smallest probability of the edges that are
-// shown.
+// Graph is a picture of a graph. A slider sets the smallest probability of edges shown.
 type Graph struct {
 	// Picture has the edges that are shown at first. All also has the edges of smaller probability,
 	// and replaces Picture when a reader moves the slider below Shown.
 	Picture, All *picture.Picture
-	// Lowest is the smallest probability of an edge in All. Shown is the initial position of the
-	// slider.
+	// Lowest is the smallest probability of an edge in All. Shown is the slider's initial position.
 	Lowest, Shown float64
 	Legend        []string
 }

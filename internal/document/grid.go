@@ -135,8 +135,8 @@ func (g *Grid) Print(w io.Writer) {
 // be broken into lines.
 const proseWidth = 40
 
-// blocks divides columns into blocks of at most TextWidth characters. Each block begins with the
-// first column.
+// blocks divides columns into blocks of at most TextWidth characters. Each begins with the first
+// column.
 func blocks(widths []int, columns []column) (list [][]int) {
 	last := len(widths) - 1
 	block, width := []int{0}, 2+widths[0]

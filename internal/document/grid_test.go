@@ -8,8 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// TestWideGrid checks that a table that is too wide continues below, with its first column
-// repeated.
+// TestWideGrid checks that too wide a table continues below, with its first column repeated.
 func TestWideGrid(t *testing.T) {
 	g := &Grid{}
 	g.Add("", "one", "two", "three", "<interval")

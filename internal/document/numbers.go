@@ -22,8 +22,7 @@ func Short[F ~float64](n F) string {
 	return fmt.Sprintf("%.4g", float64(n))
 }
 
-// Interval writes the ends of an interval as [Short] writes numbers, and "" if one of them is not
-// known.
+// Interval writes the ends of an interval as [Short] does, and "" if one of them is not known.
 func Interval[F ~float64](low, high F) string {
 	if math.IsNaN(float64(low-high)) || math.IsInf(float64(low-high), 0) {
 		return ""
@@ -31,8 +30,7 @@ func Interval[F ~float64](low, high F) string {
 	return fmt.Sprintf("[%.4g, %.4g]", float64(low), float64(high))
 }
 
-// PlusMinus writes a number with the given decimals, followed by its standard error if there is
-// one.
+// PlusMinus writes a number with the given decimals, followed by its standard error, if any.
 func PlusMinus(value, se *report.Number, decimals int) string {
 	if !Finite(value) {
 		return "?"
@@ -89,8 +87,7 @@ func InThree(p, se report.Number) string {
 }
 
 // AveragedInterval writes an interval of a number that may be exactly zero; the argument zero is
-// the probability that it is. If both ends of the interval are zero, it writes zero with its
-// probability.
+// the probability that it is. If both ends are zero, it writes zero with its probability.
 func AveragedInterval(low, high, zero report.Number) string {
 	if low == 0 && high == 0 && Finite(&zero) {
 		return "0 (" + strings.TrimPrefix(Probability(zero, report.Number(math.NaN())), ">") + ")"

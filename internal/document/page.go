@@ -32,7 +32,7 @@ type cell struct {
 }
 
 var (
-	// negative matches the hyphen of a negative number, at the beginning of a cell or within an
+	// negative matches the hyphen of a negative number, at the start of a cell or within an
 	// interval.
 	negative = regexp.MustCompile(`(^|[ [(])-(\d)`)
 	// leading matches the number at the beginning of a cell.

@@ -26,8 +26,7 @@ type Table struct {
 	// Under holds lines between the caption and the rows.
 	Under []string
 	Grid
-	// Open reports whether a page shows the table at once. Otherwise a reader must click on its
-	// caption.
+	// Open reports whether a page shows the table at once. Otherwise readers click on its caption.
 	Open bool
 	On   Medium
 	// Printed is the largest number of rows that a terminal shows. 0 stands for all rows and [None]

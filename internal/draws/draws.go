@@ -48,8 +48,7 @@ type Header struct {
 	// DensityScale names the scale of the parameters to which log densities refer, such as
 	// "standardised", if it is not the scale of the parameters in the file.
 	DensityScale string `json:"density_scale,omitempty"`
-	// Covered is the total probability of the models that can occur in the sample. 0 stands for all
-	// models.
+	// Covered is the total probability of the models that can occur in the sample. 0: all models.
 	Covered float64 `json:"covered,omitempty"`
 	// Seed, BurnIn and Thin are settings of the run. They are for information only.
 	Seed   uint64 `json:"seed"`

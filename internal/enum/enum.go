@@ -55,8 +55,7 @@ func (n Names[T]) Check(value T) error {
 	return nil
 }
 
-// Marshal implements MarshalText: it returns the name of a value, and an error if the value has no
-// name.
+// Marshal implements MarshalText: it returns the name of a value, or an error if it has none.
 func (n Names[T]) Marshal(value T) ([]byte, error) { return []byte(n.String(value)), n.Check(value) }
 
 // Unmarshal implements UnmarshalText: it sets value to the value with the given name.

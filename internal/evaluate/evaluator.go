@@ -111,8 +111,7 @@ func (e *Evaluator) LogModelOf(name string, distribution ModelDistribution, code
 // Markov chains over models proposes.
 const fewCodes = 64
 
-// batchOf returns how many of the remaining models the next batch holds, and the number of rows of
-// its graph.
+// batchOf returns how many of the remaining models the next batch holds, and the rows of its graph.
 func (e *Evaluator) batchOf(remaining int) (codes, rows int) {
 	batch, _, _ := e.Sizes()
 	few := fewCodes
@@ -251,8 +250,7 @@ func (t typed) ToBase(ctx *context.Context, mask, feats, theta *Node) (z, logDet
 	return t.Flow.ToBase(ctx, mask, ConvertDType(feats, t.dtype), ConvertDType(theta, t.dtype))
 }
 
-// Features returns the C numbers that describe each model to the flow [B,C], in the type of the
-// flow.
+// Features returns the C numbers that describe each model to the flow [B,C], in the flow's type.
 func (e *Evaluator) Features(codes *Node) *Node {
 	return space.Features(e.Target.Space(), codes, e.DType)
 }
@@ -271,8 +269,7 @@ func (e *Evaluator) FlowOf(codes, mask *Node, dtype dtypes.DType) Flow {
 	if dtype != e.DType {
 		flow = flow.EndingIn(dtype)
 	}
-	// A flow that is a part of a larger flow has the kind of anchor with which the larger one was
-	// trained.
+	// A part of a larger flow has the kind of anchor with which the larger flow was trained.
 	placement := flow.Config().Placement
 	if quadratic, ok := e.Target.(quadraticTarget); ok && !e.NoQuadratics && (placement == nil || placement.Given) {
 		flow = flow.Given(quadratic.Quadratic(codes, mask, dtype))

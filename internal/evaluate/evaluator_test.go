@@ -9,8 +9,7 @@ import (
 	"github.com/transdim/vti/gpu"
 )
 
-// TestExplain checks that a batch size that would fit is added to errors about memory and to no
-// other errors.
+// TestExplain checks that a batch size that would fit is added to errors about memory only.
 func TestExplain(t *testing.T) {
 	e := &Evaluator{Batch: 1000}
 	require.NoError(t, e.Explain(nil))

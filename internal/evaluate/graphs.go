@@ -18,8 +18,7 @@ const (
 	ModelScope = "models"
 )
 
-// Graphs holds functions of variables on a device. Each is compiled the first time its name is
-// used.
+// Graphs holds functions of variables on a device. Each is compiled when its name is first used.
 type Graphs struct {
 	Device    *gpu.Device
 	Variables *context.Context

@@ -36,8 +36,7 @@ func LargestModel(sp space.RowMasker) (code []int32, mask []bool) {
 }
 
 // LogPriors evaluates log p(m) of every model in the order of its index, in chunks. If there are
-// too many models to list, it returns nil. Training of q(m) then starts from the uniform
-// distribution.
+// too many models to list, it returns nil. Training of q(m) then starts from equal probabilities.
 func LogPriors(device *gpu.Device, target Target) ([]float64, error) {
 	cards := target.Space().Cards()
 	count, ok := space.CountCodes(cards)

@@ -39,8 +39,7 @@ func LogPrior(target Target, codes *graph.Node) *graph.Node {
 	return perRow(target, "LogPrior", codes, target.LogPrior(codes))
 }
 
-// LogJoint returns the log joint density of a target as a graph: codes [B,S], mask [B,D], theta
-// [B,D] -> [B].
+// LogJoint returns the log joint density as a graph: codes [B,S], mask [B,D], theta [B,D] -> [B].
 func LogJoint(target Target, codes, mask, theta *graph.Node) *graph.Node {
 	return perRow(target, "LogJoint", codes, target.LogJoint(codes, mask, theta))
 }

@@ -65,8 +65,8 @@ type Problem struct {
 	// curvature is computed from differences that are larger than it. 0 stands for rounding error.
 	Noise float64
 	// Dear marks a density that is expensive to evaluate. There is then only one search for a mode,
-	// from the best of the first draws, and it ends when it gains little. Draws find the modes that
-	// it misses.
+	// from the best of the first draws, and it ends when it gains little. Draws find modes that it
+	// misses.
 	Dear bool
 	// PerRound is the number of draws in each round of adaptation; 0 stands for 400 plus 200 for
 	// each coordinate.

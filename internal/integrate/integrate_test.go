@@ -15,8 +15,7 @@ import (
 	"github.com/transdim/vti/lab/testkit"
 )
 
-// problems are densities with known integrals. Each has its log integral and the mean of its first
-// coordinate.
+// problems are densities with known log integrals and known means of the first coordinate.
 var problems = map[string]struct {
 	dim     int
 	density func(x []float64) float64

@@ -31,8 +31,7 @@ func newComponent(share, degrees float64, location []float64, scale *mat.SymDens
 	return c, true
 }
 
-// distance returns (x − location)ᵀ scale⁻¹ (x − location). work is scratch memory of the length of
-// x.
+// distance returns (x − location)ᵀ scale⁻¹ (x − location). work [dim] is scratch memory.
 func (c *component) distance(x, work []float64) (sum float64) {
 	for i := range x {
 		rest := x[i] - c.location[i]
@@ -73,7 +72,7 @@ func (c *component) draw(random *rand.Rand) []float64 {
 
 type mixture []*component
 
-// logDensity returns the log density at x. It writes the log densities of components times shares
+// logDensity returns the log density at x. It writes the log of each component's share and density
 // to terms.
 func (m mixture) logDensity(x, work, terms []float64) float64 {
 	for i, c := range m {

@@ -205,8 +205,7 @@ func TestAccuracyEverywhere(t *testing.T) {
 	})
 }
 
-// ulps32 is like [ulps] for a float32 and an expected result in float64, which may be NaN or
-// infinite.
+// ulps32 is [ulps] for a float32 and an expected float64, which may be NaN or infinite.
 func ulps32(found float32, want float64) float64 {
 	switch nearest := float64(float32(want)); {
 	case nearest == float64(found), want != want && found != found:

@@ -84,8 +84,7 @@ func TestExpRatio(t *testing.T) {
 	})
 }
 
-// fusedMulAdd returns a·b + c rounded once, or on Portable the value that Go computes for this
-// expression.
+// fusedMulAdd returns a·b + c rounded once, or on Portable the value that Go computes.
 func fusedMulAdd[T Float](isa ISA, a, b, c T) T {
 	switch {
 	case isa == Portable:

@@ -136,8 +136,7 @@ func testVectorsStayInside[T Float](t *testing.T, isa ISA) {
 	}
 }
 
-// requireResults compares the results of a call, which are in dst or in bools, with the expected
-// ones.
+// requireResults compares the results of a call, in dst or in bools, with the expected results.
 func requireResults[T Float](t *testing.T, x, want operands[T], where func() string) {
 	t.Helper()
 	written := len(x.bools) == 0 || *(*byte)(unsafe.Pointer(&x.bools[0])) == canary
@@ -151,8 +150,7 @@ func requireResults[T Float](t *testing.T, x, want operands[T], where func() str
 	}
 }
 
-// requireCanaries checks that all bytes of window are canaries, except for the given number of
-// cleared bytes.
+// requireCanaries checks that all bytes of window are canaries, except for some cleared bytes.
 func requireCanaries(t *testing.T, window []byte, cleared int, where func() string) {
 	t.Helper()
 	changed := 0

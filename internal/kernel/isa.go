@@ -47,9 +47,8 @@ func Detect() ISA {
 	return isa
 }
 
-// DetectErr is like [Detect] but returns an error if [EnvISA] has an unknown value. If the variable
-// names an instruction set that the CPU lacks, that is not an error: DetectErr returns the best one
-// of the CPU.
+// DetectErr is like [Detect] but returns an error if [EnvISA] has an unknown value. It is no error
+// if the CPU lacks the named instruction set: DetectErr then returns the CPU's best.
 func DetectErr() (ISA, error) {
 	asked := os.Getenv(EnvISA)
 	if asked == "" {

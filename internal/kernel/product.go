@@ -91,8 +91,7 @@ const (
 	// blockK is the number of terms of the sums that are added at once. A packed panel of B with
 	// this number of rows stays in the L1 cache.
 	blockK = 256
-	// maxGap is the largest number of successive rows of zeros that are multiplied rather than
-	// skipped.
+	// maxGap is the largest number of successive rows of zeros that are not skipped.
 	maxGap       = 8
 	taskWork     = 1 << 19 // about the smallest number of multiply-adds for which a task pays off
 	localB       = 1 << 13 // largest number of elements of B for which every task packs B itself

@@ -10,8 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestRows compares the kernels on whole rows with the portable ones, in guarded memory. All bits
-// must be equal.
+// TestRows requires that kernels on rows equal the portable ones in all bits, in guarded memory.
 func TestRows(t *testing.T) {
 	forEachISA(t, func(t *testing.T, isa ISA) {
 		t.Run("float32", func(t *testing.T) { testRows[float32](t, isa) })

@@ -21,8 +21,7 @@ type Vectors[T Float] struct {
 	AddScalar, SubScalar, MulScalar, DivScalar, MinScalar, MaxScalar func(dst, a []T, s T)
 	ScalarSub, ScalarDiv                                             func(dst, a []T, s T)
 
-	// dst[i] = a[i]*b[i] + c[i]. It is rounded once on AVX2 and AVX512, and once or twice on
-	// Portable.
+	// dst[i] = a[i]*b[i] + c[i]. It is rounded once on AVX2 and AVX512, or twice on Portable.
 	MulAdd func(dst, a, b, c []T)
 
 	// dst[i] = a[i] + s*b[i], rounded as in MulAdd.
@@ -69,8 +68,7 @@ type Vectors[T Float] struct {
 	// 64/sizeof(T), …, 1. The sum of nothing is 0.
 	Sum func(a []T) T
 
-	// MaxOf and MinOf return NaN if an element is NaN. For an empty slice, MaxOf returns -Inf and
-	// MinOf +Inf.
+	// MaxOf and MinOf return NaN if an element is NaN. Of an empty slice MaxOf is -Inf, MinOf +Inf.
 	MaxOf, MinOf func(a []T) T
 
 	// dst[i] = Sum, MaxOf or MinOf of row i of a, which holds len(dst) rows of equal length.
@@ -108,8 +106,7 @@ func VectorsOf[T Float](isa ISA) *Vectors[T] {
 	return v
 }
 
-// checkLength panics if found, the length of an operand of a kernel, differs from want, the length
-// of the result.
+// checkLength panics if found, the length of an operand, differs from want, the result's length.
 func checkLength(want, found int) {
 	if want != found {
 		panic(fmt.Sprintf("kernel.Vectors: operand of length %d for a result of length %d", found, want))

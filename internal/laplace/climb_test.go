@@ -30,8 +30,7 @@ func TestQuadratic(t *testing.T) {
 	require.Nil(t, linear)
 }
 
-// TestLaplaceCancelled checks that a search for modes evaluates no densities after its context is
-// cancelled.
+// TestLaplaceCancelled checks that a search evaluates no densities after its context is cancelled.
 func TestLaplaceCancelled(t *testing.T) {
 	ctx, cancel := gocontext.WithCancel(t.Context())
 	calls := 0

@@ -45,8 +45,7 @@ type Modes struct {
 	shares []float64
 }
 
-// Mode is a mode of log η(θ) = log p(y, θ | m), the joint density of data y and parameters θ of a
-// model m.
+// Mode is a mode of log η(θ) = log p(y, θ | m), the joint density of data y and parameters θ.
 type Mode struct {
 	// Theta [D] is the mode, AtMode is log η at the mode, and LogEvidence is the contribution of
 	// this mode to the Laplace approximation of log p(y | m).

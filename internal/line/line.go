@@ -51,8 +51,7 @@ type Node[T any] struct {
 	Given T
 }
 
-// Integral is the log integral of a density, with the nodes in order of x, without negligible
-// nodes.
+// Integral is the log integral of a density, with the nodes that are not negligible, in order of x.
 type Integral[T any] struct {
 	Log float64
 	// Difference is the difference between Log, the log integral from all nodes, and the log
@@ -104,8 +103,7 @@ func Of(o Options, logDensity func(x float64) float64) (*Integral[struct{}], err
 	return Integrate(o, func(x float64) (float64, struct{}, error) { return logDensity(x), struct{}{}, nil })
 }
 
-// lattice is a set of nodes at From + i Step for integers i. Nodes with negligible densities may be
-// missing.
+// lattice is a set of nodes at From + i Step for integers i. Negligible nodes may be missing.
 type lattice[T any] struct {
 	Options
 	logDensity func(x float64) (float64, T, error)
@@ -237,8 +235,7 @@ func (l *lattice[T]) hides(k int) bool {
 	return most > mostFall && logDensity+most > l.top-l.Depth
 }
 
-// resolved reports whether the lattice is fine enough for a comparison with every second node to be
-// informative.
+// resolved reports whether the lattice is fine enough to be compared with every second node.
 func (l *lattice[T]) resolved() bool {
 	for k := range l.nodes {
 		if l.hides(k) {

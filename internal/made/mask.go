@@ -57,8 +57,7 @@ func (n *Network) hiddenMask() mask {
 	return newMask(n.cfg.Hidden, n.cfg.Hidden, func(k, l int) bool { return n.degrees[k] <= n.degrees[l] })
 }
 
-// headMask connects each unit to the outputs of input i, for all i that are at least the unit's
-// degree.
+// headMask connects each unit to the outputs of all inputs i that are at least the unit's degree.
 func (n *Network) headMask(outputs []int) mask {
 	var input []int // the input to which each column belongs
 	for i, count := range outputs {

@@ -13,8 +13,7 @@ import (
 	"github.com/transdim/vti/internal/stream"
 )
 
-// Init writes the initial values of a variable. It gets a random stream that only this variable
-// uses.
+// Init writes the initial values of a variable. No other variable uses its random stream.
 type Init func(rng *rand.Rand, values []float64)
 
 // Zeros starts a variable at zero.

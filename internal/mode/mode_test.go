@@ -26,8 +26,7 @@ var banana = Density{
 	},
 }
 
-// poisson is the posterior of log rates x with independent N(0, 1) priors, given counts y. It is
-// log-concave.
+// poisson is the log-concave posterior of log rates x with N(0, 1) priors, given counts y.
 func poisson(y []float64) Density {
 	return Density{
 		Value: func(x []float64) (sum float64) {

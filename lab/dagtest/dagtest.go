@@ -69,8 +69,8 @@ func CSV(names []string, rows [][]float64) string {
 func Random(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, 0)) }
 
 // Categories simulates categories with the graph a → b ← c → d and 2, 3, 2 and 4 levels. If
-// interventions is true, b is set from outside in some rows and d in others, and a column "set"
-// names the node that is set.
+// interventions is true, b is set by an intervention in some rows and d in others, and a column
+// "set" names the node that is set.
 func Categories(t *testing.T, random *rand.Rand, rows int, interventions bool) *tables.Data {
 	t.Helper()
 	var text strings.Builder
@@ -105,9 +105,9 @@ func Categories(t *testing.T, random *rand.Rand, rows int, interventions bool) *
 	return d
 }
 
-// FarInterventions returns data of a graph v0 → v1 → v2 with a separate node v3. In some rows, one
-// of the nodes, or v1 and v3 together, is set from outside, at the given distance from its usual
-// values.
+// FarInterventions returns data of a graph v0 → v1 → v2 with a separate node v3. In some rows an
+// intervention sets one of the nodes, or v1 and v3 together, at the given distance from the usual
+// values of the nodes.
 func FarInterventions(t *testing.T, random *rand.Rand, distance float64, options tables.DataOptions) *tables.Data {
 	t.Helper()
 	var text strings.Builder
@@ -133,7 +133,7 @@ func FarInterventions(t *testing.T, random *rand.Rand, distance float64, options
 }
 
 // Mixed returns the problem of a table in CSV. If the table has a column "set", it names the nodes
-// that are set from outside.
+// that interventions set.
 func Mixed(t *testing.T, text string, model score.ModelOptions) *score.Problem {
 	t.Helper()
 	parsed, err := table.Parse("mixed.csv", []byte(text))
@@ -158,8 +158,9 @@ func Draws(t testing.TB, p *score.Posterior, random *rand.Rand, count int) []sco
 }
 
 // Joint returns the probability of every combination of levels under the graph with the given
-// parents. The conditional probabilities are posterior means computed from counts. do holds the
-// levels of nodes that are set from outside, whose conditional probabilities are left out.
+// parents. The conditional probabilities are posterior means computed from counts. The argument do
+// holds the levels of nodes that an intervention sets, whose conditional probabilities are left
+// out.
 func Joint(d *tables.Data, parents []dgraph.Set, do map[int]float64) (probabilities []float64, codes [][]int) {
 	cells := 1
 	for _, levels := range d.Levels {

@@ -28,8 +28,8 @@ var Flows = map[string]cosmic.Config{
 }
 
 // Problem is a problem to train on. With Nodes > 0, it is the discovery of a graph with this number
-// of nodes, as in the simulation of the VTI paper; otherwise it is the robust design of that paper
-// with the given number of predictors.
+// of nodes, as in the simulation of the VTI paper; otherwise it is a robust regression of that
+// paper with the given number of predictors.
 type Problem struct {
 	Predictors int `json:"predictors,omitempty"`
 	Nodes      int `json:"nodes,omitempty"`
@@ -50,7 +50,7 @@ type Sizes struct {
 	Batches        []int
 	DType          dtypes.DType
 	StepsPerLaunch int           // 0 means 1
-	Interval       time.Duration // length of each of the four timed intervals; 0 means a quarter of a second
+	Interval       time.Duration // length of a timed interval; 0 means a quarter of a second
 }
 
 // interval returns the length of an interval in seconds.
@@ -130,8 +130,8 @@ func (b *stepBenchmark) wrap(err error) error {
 	return fmt.Errorf("%s, %s, batch %d: %w", b.timing.Flow, b.timing.Problem, b.timing.Batch, err)
 }
 
-// run trains for the given number of intervals of every steps each. It sets timing.Step to the
-// median over all intervals except the first.
+// run trains for the given number of intervals. The argument every is the number of steps of an
+// interval. It sets timing.Step to the median over all intervals except the first.
 func (b *stepBenchmark) run(ctx gocontext.Context, every, intervals int) error {
 	flow, ok := Flows[b.timing.Flow]
 	if !ok {
@@ -201,7 +201,7 @@ const (
 	graphHidden = 10
 )
 
-// robustProblem returns the robust design of the VTI paper, with 50 rows and a column of ones.
+// robustProblem returns the robust regression of the VTI paper, with 50 rows and a column of ones.
 func robustProblem(predictors int) (*varsel.Problem, error) {
 	data := published.Design{Predictors: predictors, Misspecification: published.HighMisspecification, Seed: seed}.Simulate()
 	parsed, err := parse(data.WriteCSV)

@@ -47,7 +47,7 @@ func TestBenchmark(t *testing.T) {
 		arithmetic, memory := timing.Shares(Limits{FlopsPerSecond: 1e12, BytesPerSecond: 1e11})
 		require.Positive(t, arithmetic)
 		require.Positive(t, memory)
-		if i%2 == 1 { // products that involve the batch grow with it; products of weights alone do not
+		if i%2 == 1 { // only products that involve the batch grow with it
 			require.Greater(t, timing.Work.Flops, 2*timings[i-1].Work.Flops)
 			require.LessOrEqual(t, timing.Work.Flops, 4*timings[i-1].Work.Flops)
 		}

@@ -18,8 +18,9 @@ const (
 	Values Class = iota
 	// Gradients is the class of derivatives with respect to weights and parameters.
 	Gradients
-	// Draws is the class of drawn models, as numbers. Their difference is the share of numbers that
-	// differ, since a sum that is rounded in another way can fall on the other side of a threshold.
+	// Draws is the class of the integers of drawn models. Their difference is the share of integers
+	// that differ: a few may, since a sum that is rounded in another way can fall on the other side
+	// of a threshold.
 	Draws
 	// Training is the class of losses, entropies and densities during and after training, in which
 	// differences add up.
@@ -33,8 +34,8 @@ func (c Class) String() string { return classNames[c] }
 
 // tolerances holds the largest accepted differences. They are some hundred times the rounding
 // errors of processors for Float64 and some ten times for Float32. Products of numbers with 10 bits
-// (TF32), which cards use for Float32 by default, exceed them: these are too coarse for importance
-// weights.
+// (TF32), which cards use for Float32 by default, exceed the tolerances. They are too inaccurate
+// for importance weights.
 var tolerances = map[dtypes.DType][len(classNames)]float64{
 	dtypes.Float64: {Values: 1e-11, Gradients: 1e-10, Draws: 0, Training: 1e-7},
 	dtypes.Float32: {Values: 1e-4, Gradients: 2e-4, Draws: 0.02, Training: 5e-3},
@@ -67,7 +68,7 @@ type subject struct {
 	measure func(ctx gocontext.Context, device *gpu.Device, dtype dtypes.DType) ([]measured, error)
 }
 
-// subjects returns all subjects. steps is the number of steps of training runs.
+// subjects returns all subjects. The argument steps is the number of steps of training runs.
 func subjects(steps int) []subject {
 	var all []subject
 	all = append(all, flowSubjects()...)
@@ -100,8 +101,8 @@ type Reference struct {
 // Steps is the number of training steps of a full check.
 const Steps = 50
 
-// NewReference computes the results of all subjects on a correct device. steps is the number of
-// steps of training runs.
+// NewReference computes the results of all subjects on a correct device. The argument steps is the
+// number of steps of training runs.
 func NewReference(ctx gocontext.Context, device *gpu.Device, steps int) (*Reference, error) {
 	r := &Reference{subjects: subjects(steps)}
 	for _, s := range r.subjects {
@@ -138,8 +139,8 @@ func (r *Reference) Check(ctx gocontext.Context, device *gpu.Device, dtype dtype
 	return nil
 }
 
-// compare returns the largest difference between numbers of a class. any reports whether there are
-// numbers of that class.
+// compare returns the largest difference between numbers of a class. The result any reports whether
+// there are numbers of the class.
 func compare(want, got []measured, class Class) (worst float64, any bool) {
 	for i, w := range want {
 		if w.class != class {

@@ -40,7 +40,7 @@ func disagreements(t testing.TB, reference *Reference, device *gpu.Device, dtype
 }
 
 // TestCheck checks that the processor agrees with the interpreter in both float types, and that
-// inaccurate arithmetic does not.
+// backends with inaccurate arithmetic disagree.
 func TestCheck(t *testing.T) {
 	testkit.Slow(t)
 	reference := shared(t)

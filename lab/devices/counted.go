@@ -11,8 +11,8 @@ type Work struct {
 	// with masked weights.
 	Flops float64 `json:"flops"`
 	// Bytes is the total size of the factors and results of matrix products, and of the inputs and
-	// outputs of the computation. These pass through memory or caches even if everything else is
-	// fused.
+	// outputs of the computation. These arrays pass through memory or caches even if all other
+	// operations are fused.
 	Bytes float64 `json:"bytes"`
 }
 
@@ -66,7 +66,7 @@ func (b *countedBuilder) DotGeneral(x backends.Op, xAxes, xBatch []int, y backen
 	return result, b.product(length, x, y, result)
 }
 
-// product counts one matrix product, whose sums have the given number of terms.
+// product counts one matrix product. The argument length is the number of terms of its sums.
 func (b *countedBuilder) product(length int, x, y, result backends.Op) error {
 	for _, op := range []backends.Op{x, y, result} {
 		shape, err := b.OpShape(op)

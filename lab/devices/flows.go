@@ -13,7 +13,7 @@ import (
 )
 
 // flowSubjects returns a subject for each kind of flow: both directions and all derivatives, with
-// coupling anchors.
+// an anchor, the last map of the flow, in which coordinates are correlated.
 func flowSubjects() (all []subject) {
 	for _, kind := range []cosmic.Kind{cosmic.Diagonal, cosmic.Affine, cosmic.Spline} {
 		all = append(all, subject{"flow " + strings.ToLower(kind.String()), func(_ gocontext.Context, device *gpu.Device, dtype dtypes.DType) ([]measured, error) {

@@ -30,7 +30,7 @@ const (
 
 // Measure returns the limits of a device. It times a product of square matrices and a pass over an
 // array on the backend that training uses. Sizes double until a run takes 30 ms or the sizes are
-// 8192² and 2²⁸. For each size, the shortest of five runs counts.
+// 8192² and 2²⁸. The time for a size is the shortest of five runs.
 func Measure(device *gpu.Device, dtype dtypes.DType) (limits Limits, err error) {
 	for size := leastMatrix; size <= mostMatrix; size *= 2 {
 		taken, err := timeGraph(device, shapes.Make(dtype, size, size), func(x *Node) *Node { return MatMul(x, AddScalar(x, 1)) })
@@ -48,7 +48,7 @@ func Measure(device *gpu.Device, dtype dtypes.DType) (limits Limits, err error) 
 		if err != nil {
 			return limits, err
 		}
-		// Only the largest size counts, because smaller arrays fit into caches.
+		// The speed is measured with the largest size, because smaller arrays fit into caches.
 		limits.BytesPerSecond = 2 * float64(size*dtype.Size()) / taken.Seconds()
 		if taken > longEnough {
 			break
@@ -73,17 +73,17 @@ func timeGraph(device *gpu.Device, shape shapes.Shape, build func(x *Node) *Node
 	}
 	defer exec.Finalize()
 	input := tensors.FromShape(shape)
-	defer input.FinalizeAll() //nolint:errcheck // freed again by the backend at the latest
+	defer input.FinalizeAll() //nolint:errcheck // the backend frees it too
 	for run := range 6 {
 		started := time.Now()
 		outputs, err := train.Call(func() ([]*tensors.Tensor, error) { return exec.Exec(input) })
 		if err != nil {
 			return 0, err
 		}
-		if err := outputs[1].ConstBytes(func([]byte) {}); err != nil { // waits for the result
+		if err := outputs[1].ConstBytes(func([]byte) {}); err != nil { // waits for the run to end
 			return 0, err
 		}
-		// the first run, which compiles the graph, does not count
+		// the first run also compiles the graph, and is left out
 		if taken := time.Since(started); run > 0 && (best == 0 || taken < best) {
 			best = taken
 		}

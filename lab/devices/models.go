@@ -14,7 +14,8 @@ import (
 	"github.com/transdim/vti/modeldist"
 )
 
-// bits holds the number of outcomes of each site of a space of subsets.
+// bits holds the number of outcomes of each site of a space of subsets, where a site says whether
+// an item is in the subset.
 var bits = slices.Repeat([]int{2}, 5)
 
 // items and slots are the sizes of the space of lists: the number of items, and the length of

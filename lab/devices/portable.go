@@ -11,8 +11,8 @@ import (
 )
 
 // portable wraps a backend and restricts it to operations that agree on all backends. Random bits
-// come from the generator below instead of the generator of the backend, and padding is done by
-// concatenation, because the interpreter has no padding.
+// come from the method RNGBitGenerator below, and padding is done by concatenation, because the
+// interpreter has no padding.
 type portable struct{ backends.Backend }
 
 // portably returns a device whose backend is wrapped by portable.
@@ -116,7 +116,7 @@ func (c *chain) mul(x, y backends.Op) backends.Op {
 	return c.do(func() (backends.Op, error) { return c.builder.Mul(x, y) })
 }
 
-// spread repeats an array of one number size times.
+// spread repeats an array of one number; size is the number of repetitions.
 func (c *chain) spread(x backends.Op, size int) backends.Op {
 	return c.do(func() (backends.Op, error) {
 		return c.builder.BroadcastInDim(x, shapes.Make(dtypes.Uint64, size), []int{0})

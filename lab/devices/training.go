@@ -50,8 +50,8 @@ func trainingSubjects(steps int) (all []subject) {
 	return all
 }
 
-// plain hides the type of a distribution from package vti, which would otherwise begin with a pilot
-// run that depends on draws on the host.
+// plain hides the type of a distribution from package vti. For the types that it knows, package vti
+// begins with a pilot run, which depends on draws on the host.
 type plain struct{ vti.ModelDistribution }
 
 func (r trainingRun) newModels(t vti.Target, dtype dtypes.DType) (vti.ModelDistribution, error) {
@@ -66,7 +66,7 @@ func (r trainingRun) newModels(t vti.Target, dtype dtypes.DType) (vti.ModelDistr
 		models, err := modeldist.NewList(items, slots, modeldist.ListConfig{Hidden: 8, Seed: seed, DType: dtype})
 		return plain{models}, err
 	}
-	return nil, nil // package vti then uses a table
+	return nil, nil // package vti then uses a table of model probabilities
 }
 
 func measureTraining(ctx gocontext.Context, device *gpu.Device, dtype dtypes.DType, t target, run trainingRun, steps int) ([]measured, error) {

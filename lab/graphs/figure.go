@@ -54,7 +54,7 @@ func writeFigure(path string, table []Row) error {
 	var legend plot.Legend
 	for _, panel := range []struct {
 		name    string
-		low, up float64 // range of the axis; up may be smaller than the largest value
+		low, up float64 // smallest range of the axis, which values can widen
 		value   func(Row) (value, se dag.Number)
 	}{
 		{"F1", -0.02, 1.01, func(r Row) (dag.Number, dag.Number) { return r.F1, r.F1SE }},
@@ -68,7 +68,7 @@ func writeFigure(path string, table []Row) error {
 		}
 		p.Y.Min = min(p.Y.Min, panel.low)
 		p.Y.Max = max(p.Y.Max, panel.up)
-		if panel.name == "SHD" { // every method has this score
+		if panel.name == "SHD" { // every method is in this legend
 			legend = p.Legend
 			legend.Top = true
 		}
@@ -124,7 +124,7 @@ func newPanel(name string, table []Row, value func(Row) (value, se dag.Number)) 
 		if math.IsNaN(float64(value)) {
 			continue
 		}
-		if math.IsNaN(float64(se)) { // a single data set
+		if math.IsNaN(float64(se)) { // there is only one data set
 			se = 0
 		}
 		series.XYs = append(series.XYs, plotter.XY{X: float64(row.Rows), Y: float64(value)})

@@ -15,12 +15,12 @@ import (
 	"github.com/transdim/vti/internal/rundir"
 )
 
-// settingsFile is the name of the file with the settings of a study in its directory.
+// settingsFile is the name of the file in the directory of a study that holds the study's settings.
 const settingsFile = "benchmark.json"
 
-// Check returns an error if dir holds anything other than a study with the same settings. A missing
-// or empty directory is allowed. b may have more data sets than the study in dir, and other sizes
-// and structures: existing runs are kept, and the study grows.
+// Check returns an error if dir holds anything other than a study with the settings of b. A missing
+// or empty directory is allowed. The number of data sets in b may be larger, and sizes and
+// structures may differ: existing runs are kept, and the study grows.
 func (b Study) Check(dir string) error {
 	_, err := b.grown(dir)
 	return err
@@ -50,7 +50,7 @@ func (b Study) grown(dir string) (Study, error) {
 	case found.Seed != b.Seed:
 		return differs("--seed", found.Seed, b.Seed)
 	}
-	// the file does not contain these fields
+	// ignored, since the file does not contain these fields
 	there.Graph, there.Names, asked.Graph, asked.Names = nil, nil, nil, nil
 	if !reflect.DeepEqual(there, asked) {
 		return differs("the simulation", there, asked)

@@ -29,8 +29,8 @@ import (
 // analysis knows the mechanism and the noise of the simulation, and its prior over graphs is
 // uniform.
 type Study struct {
-	// Structures are the methods to compare, dag.Exact and dag.GraphFlow. If it is empty, the only
-	// method is dag.Exact.
+	// Structures lists the methods to compare, from dag.Exact and dag.GraphFlow. An empty list
+	// stands for dag.Exact only.
 	Structures []dag.Method   `json:"structures,omitempty"`
 	DataSets   int            `json:"data_sets"`
 	Sizes      []int          `json:"sizes"` // numbers of rows
@@ -75,13 +75,13 @@ func (b Study) validate() error {
 
 // Run analyses every data set at every size, each in a separate run directory below dir, and writes
 // table and figure there. Existing runs are kept, so that a study can be resumed or extended. Sizes
-// and structures that dir already has stay in the study even if b does not have them. Run returns
-// an error if dir holds a study with other settings (see Check). status is called before each run
-// with a description of it.
+// and structures of an existing study in dir stay in the study even if b does not have them. Run
+// returns an error if dir holds a study with other settings (see Check). status is called before
+// each run with a description of it.
 //
-// If several processes share the runs, part is the part of this process; otherwise it is nil. Each
-// process returns when all runs exist. No process then writes the table and the figure, and the
-// rows are nil.
+// If several processes share the runs, the argument part is the share of this process; otherwise it
+// is nil. Each process returns when all runs exist. Processes that share runs do not write the
+// table and the figure, and return no rows.
 func (b Study) Run(ctx gocontext.Context, device *gpu.Device, dir string, part *shard.Shard, status func(string)) ([]Row, error) {
 	if err := b.validate(); err != nil {
 		return nil, err
@@ -98,7 +98,7 @@ func (b Study) Run(ctx gocontext.Context, device *gpu.Device, dir string, part *
 			}
 		}
 	}
-	// The result of a piece of work states only that the run exists.
+	// The result of an analysis is only a bool, which states that its run exists.
 	if _, err := shard.Map(ctx, part, shard.Stage[analysis, bool]{
 		Name: "runs",
 		Key:  func(w io.Writer, r analysis) { fmt.Fprintln(w, r.set, r.rows, r.structure) },
@@ -139,7 +139,7 @@ func (b Study) structures() []dag.Method {
 	return b.Structures
 }
 
-// vtiMethod returns the name of the method of the rows of a structure.
+// vtiMethod returns the text in the column method for a method of package dag.
 func vtiMethod(structure dag.Method) string {
 	if structure == dag.GraphFlow {
 		return "vti flow"

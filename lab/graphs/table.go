@@ -15,7 +15,7 @@ import (
 )
 
 // Row holds the four scores of Davies et al. (2025) for one method and one number of rows: means
-// over data sets with their standard errors.
+// over data sets, with standard errors.
 type Row struct {
 	Rows     int        `json:"rows"`
 	Method   string     `json:"method"` // vti, vti flow, greedy BIC or empty

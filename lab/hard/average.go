@@ -8,9 +8,9 @@ import (
 	"github.com/transdim/vti/internal/line"
 )
 
-// over integrates a model over one more parameter x. conditional returns the evidence and moments
-// of the model given x; the evidence includes the prior density of x. If last is not nil, the mean
-// and variance of last(x) are appended to the moments.
+// over integrates a model over one more parameter x. The argument conditional returns the evidence
+// and moments of the model given x; the evidence includes the prior density of x. If the function
+// last is not nil, the mean and variance of last(x) are appended to the moments.
 func over(o line.Options, conditional func(x float64) (modelMoments, error), last func(x float64) float64) (modelMoments, error) {
 	found, err := line.Integrate(o, func(x float64) (float64, modelMoments, error) {
 		m, err := conditional(x)
@@ -47,11 +47,12 @@ func logNormal(x, mean, sd float64) float64 {
 	return -z*z/2 - math.Log(sd) - halfLog2Pi
 }
 
-// averages returns the means and variances of k quantities over a mixture of points, whose log
-// weights are terms, not normalised. visit adds the moments of point t, which need not have all
-// quantities. mass is, for each quantity, the total weight of the points that have it. Weights are
-// divided by their own sum instead of by the exponential of a log sum, whose rounding error is
-// larger: a mean that is millions of standard deviations from zero needs every digit.
+// averages returns the means and variances of k quantities over a mixture of points. The argument
+// terms holds the unnormalised log weights of the points. The argument visit adds the moments of
+// quantities given point t, where some quantities may be missing. The result mass is, for each
+// quantity, the total weight of the points with this quantity. Weights are divided by their sum,
+// since the exponential of a log sum has a larger rounding error: a mean that is millions of
+// standard deviations from zero needs every digit.
 func averages(terms []float64, k int, visit func(t int, add func(at int, mean, variance float64))) (mass, mean, variance []float64) {
 	top, sum := floats.Max(terms), 0.0
 	for _, term := range terms {

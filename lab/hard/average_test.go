@@ -10,7 +10,7 @@ import (
 
 // TestLargeMeansLeaveTheSpread checks that the sd of a coefficient whose mean is millions of
 // posterior sds is the same as with a mean of about zero, if the prior mean moves with it. An error
-// of 1e-13 in weights, the rounding error of a log evidence of 1,000, made the sd 40 percent
+// of 1e-13 in weights, the rounding error of a log evidence of 1,000, would make the sd 40 percent
 // larger.
 func TestLargeMeansLeaveTheSpread(t *testing.T) {
 	const far = 3e6
@@ -22,7 +22,7 @@ func TestLargeMeansLeaveTheSpread(t *testing.T) {
 	shifted := *centred
 	shifted.y, shifted.priorMean = make([]float64, 80), []float64{0}
 	for i := range centred.y {
-		x := float64(random.IntN(2)) // so that no response is rounded by more than its noise
+		x := float64(random.IntN(2)) // small, so that responses are rounded by less than noise
 		centred.x.Set(i, 0, x)
 		centred.y[i] = 1e-6 * random.NormFloat64()
 		shifted.y[i] = centred.y[i] + far*x

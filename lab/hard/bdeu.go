@@ -16,10 +16,10 @@ import (
 	"github.com/transdim/vti/table"
 )
 
-// bdeuEvidence returns the log evidence of a column of categories, 0 to levels−1, given the
-// categories of its parents in the graph. For each of the q combinations of categories of the
-// parents, the probabilities of the categories have a Dirichlet prior with parameters
-// size/(q·levels).
+// bdeuEvidence returns the log evidence of a column of categories, 0 to levels−1, under the BDeu
+// prior, given the categories of the column's parents in the graph. For each of the q combinations
+// of categories of the parents, the probabilities of the categories have a Dirichlet prior with
+// parameters size/(q·levels).
 func bdeuEvidence(column []int, levels int, parents [][]int, parentLevels []int, size float64) (sum float64) {
 	combinations := 1.0
 	for _, count := range parentLevels {
@@ -48,9 +48,9 @@ func bdeuEvidence(column []int, levels int, parents [][]int, parentLevels []int,
 	return sum
 }
 
-// drawDiscrete draws a table of categories. Tables may have rare categories, columns that are
-// nearly determined by others, few rows, and interventions, which set nodes from outside. Tables
-// with a column of a single category, which vti dag refuses, are drawn again.
+// drawDiscrete draws a table of categories. Tables may have rare categories, columns that other
+// columns nearly determine, few rows, and interventions, which set the values of nodes. Tables with
+// a column of a single category, which vti dag refuses, are drawn again.
 func (h Dag) drawDiscrete(random *rand.Rand) *calibrate.DagProblem {
 	for {
 		p, values := h.drawCategories(random)
@@ -119,8 +119,8 @@ func (h Dag) drawCategories(random *rand.Rand) (p *calibrate.DagProblem, values 
 func drawDirichlet(levels int, concentration float64, random *rand.Rand) []float64 {
 	logs := make([]float64, levels)
 	for k := range logs {
-		// The logarithm of a gamma variable that may be too small for a float64: a gamma variable
-		// of a larger shape is multiplied by a power of a uniform variable.
+		// A gamma variable of this shape may be too small for a float64. Its logarithm is therefore
+		// computed: it is a gamma variable of a larger shape times a power of a uniform variable.
 		logs[k] = math.Log(distuv.Gamma{Alpha: concentration + 1, Beta: 1, Src: random}.Rand()) + math.Log(random.Float64())/concentration
 	}
 	floats.AddConst(-logsum.Of(logs), logs)

@@ -11,14 +11,14 @@ import (
 )
 
 // bgePosterior returns the exact posterior of a node y of a graph given its parents, under the BGe
-// prior. It is a regression with conjugate priors, in which the weights of edges have a Student t
-// posterior. The moments are the moments of these weights.
+// prior (Bayesian Gaussian equivalent). It is a regression with conjugate priors, in which the
+// weights of edges have a Student t posterior. The moments are the moments of these weights.
 func bgePosterior(y []float64, parents [][]float64) (modelMoments, error) {
 	return bgeRegression(y, parents, len(parents))
 }
 
-// bgeRegression is bgePosterior for columns that stand for a number of parents, counted, that may
-// differ from the number of columns.
+// bgeRegression is bgePosterior for columns that together stand for a number of parents, the
+// argument counted, which may differ from the number of columns.
 func bgeRegression(y []float64, parents [][]float64, counted int) (modelMoments, error) {
 	n, k := len(y), len(parents)
 	// Solve the least squares problem of the rows, with one more row for each prior, by a QR

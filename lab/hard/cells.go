@@ -14,9 +14,10 @@ import (
 	"github.com/transdim/vti/internal/logsum"
 )
 
-// boundedRow holds two functions of the density of a residual r given the noise scale σ. standard
-// returns the logarithm of σ times the density, as a function of square = (r/σ)². largest returns
-// the logarithm of the largest density over all |r| ≥ least and all σ from low to high.
+// boundedRow describes the density of a residual r given the noise scale σ by two functions. The
+// function standard returns the logarithm of σ times the density, for square = (r/σ)². The function
+// largest returns the logarithm of the largest density over all |r| ≥ least and all σ from low to
+// high.
 type boundedRow struct {
 	standard func(square float64) float64
 	largest  func(least, low, high float64) float64
@@ -44,28 +45,29 @@ func robustRow(share, ratio float64) boundedRow {
 		func(square float64) float64 {
 			return math.Log(share/ratio+(1-share)*math.Exp(-(1-far)*square/2)) - far*square/2 - halfLog2Pi
 		},
-		func(least, low, high float64) float64 { // the density of each part increases in its scale up to |r|
+		func(least, low, high float64) float64 { // both densities grow with the scale up to |r|
 			return logsum.Add(part(1-share, least, math.Min(math.Max(least, low), high)), part(share, least, math.Min(math.Max(least, ratio*low), ratio*high)))
 		},
 	}
 }
 
-// These are the constants of the integral over cells. A cell is finished if two Gauss-Legendre
-// rules agree on its integral and they cannot have missed a mode in it: either the bound on its log
-// density is less than hiddenGain above the largest log density at their nodes, or no residual
-// varies by more than the noise scale in the cell. The remaining cells are left out as soon as the
-// bounds on their integrals add up to less than cellsLeft times the integral over the finished
-// cells.
+// These are the constants of the integral over cells, boxes of parameters. A cell is finished if
+// two Gauss-Legendre rules agree on its integral, and if they cannot have missed a mode in the
+// cell: either the upper bound on the log density is less than hiddenGain above the largest log
+// density at the nodes, or no residual varies by more than the noise scale in the cell. Unfinished
+// cells are left out as soon as the upper bounds on their integrals add up to less than cellsLeft
+// times the integral over the finished cells.
 const (
-	cellNodes   = 4 // nodes along each direction; the rule that checks has one less
+	cellNodes   = 4 // nodes along each direction; the second rule has one less
 	cellError   = 1e-5
 	hiddenGain  = 6.0
 	cellsLeft   = 1e-4
 	mostCells   = 3_000_000
 	priorReach  = 10.0 // half the width of the first cell, in standard deviations of the priors
 	mostCellDim = 3
-	// negligibleCell is a share of the whole integral. The error of a cell with a smaller share may
-	// be up to cellError times negligibleCell of the whole integral.
+	// negligibleCell is a share of the whole integral. For a cell with a larger share the accepted
+	// relative error is cellError. For a cell with a smaller share the accepted error is cellError
+	// times negligibleCell of the whole integral.
 	negligibleCell = 1e-3
 	// roughly is the factor by which the tolerances of the first pass are larger. The moments of
 	// the first pass are used to bound the second moments of cells in the second pass.
@@ -76,8 +78,8 @@ const (
 type cell struct {
 	centre, half []float64
 	peak         float64 // upper bound on the log density in the cell
-	bound        float64 // upper bound on the log integral over the cell, or on its second moments
-	factor       float64 // log of the factor by which its share of second moments may exceed its share of the integral
+	bound        float64 // upper bound on the log integral over the cell, and on its second moments
+	factor       float64 // log of the largest (θ − mean)²/variance in the cell
 	split        int     // the direction in which to divide the cell
 	smooth       bool    // whether no residual varies by more than the noise scale in the cell
 }
@@ -106,11 +108,11 @@ type cellIntegral struct {
 	logJacobian float64    // log determinant of axes
 	design      *mat.Dense // design matrix of u [n, k]
 	target      []float64  // y minus offset
-	// reference holds means and variances of θ and σ from the first pass, with which second moments
-	// are bounded. It is nil in the first pass.
+	// reference holds means and variances of θ and σ from the first pass, from which bounds on
+	// second moments follow. It is nil in the first pass.
 	reference *modelMoments
 
-	nodes, logWeights [2][]float64 // the two rules on [−1, 1]
+	nodes, logWeights [2][]float64 // nodes and log weights of the two rules on [−1, 1]
 	scratch           []float64
 }
 
@@ -140,8 +142,8 @@ func (p *regressionProblem) cells(row boundedRow) func(coordinates []int) (model
 		if err != nil {
 			return modelMoments{}, err
 		}
-		// Repeat the integration, so that cells far from the mean that contribute to second moments
-		// are not left out.
+		// Integrate again with bounds on second moments, so that cells far from the mean that
+		// contribute to them are not left out.
 		c.reference = &first
 		return c.solve()
 	}
@@ -154,8 +156,8 @@ func (c *cellIntegral) dim() int {
 	return len(c.coordinates)
 }
 
-// whiten chooses directions in which the posterior of coefficients is about a standard normal
-// distribution if the noise has its known scale, or the scale that its prior expects.
+// whiten chooses coordinates of the coefficients. In these, the posterior is about standard normal
+// if the noise is normal with its known scale or the scale that its prior expects.
 func (c *cellIntegral) whiten() error {
 	p, n, k := c.p, len(c.p.y), len(c.coordinates)
 	c.target = slices.Clone(p.y)
@@ -244,7 +246,7 @@ func (c *cellIntegral) judge(w *cell) {
 			gains[a] += math.Abs(row[a]) * w.half[a] / (middle + least)
 		}
 	}
-	factor := 0.0 // log of the factor for second moments
+	factor := 0.0 // log of the largest (θ − mean)²/variance in the cell
 	for b, j := range c.coordinates {
 		theta, reach := 0.0, 0.0
 		for a := range k {
@@ -310,8 +312,8 @@ func (c *cellIntegral) logDensity(point, values []float64) float64 {
 }
 
 // rule returns the log integral over cell w by the first or the second rule, and the largest log
-// density at its nodes. Unless kept is nil, it appends the log weight of each node and the
-// parameters there to kept.
+// density at its nodes. Unless the argument kept is nil, rule appends to it the log weight of each
+// node and the parameters at the node.
 func (c *cellIntegral) rule(w *cell, which int, kept *cellNodesKept) (logIntegral, largest float64) {
 	dim := len(w.centre)
 	nodes, logWeights := c.nodes[which], c.logWeights[which]
@@ -355,8 +357,8 @@ func (c *cellIntegral) rule(w *cell, which int, kept *cellNodesKept) (logIntegra
 // cellNodesKept holds the log weights of nodes, and one row of parameters for each node.
 type cellNodesKept struct{ logMass, values []float64 }
 
-// solve divides cells until the integral over the unfinished ones is negligible. It returns the
-// evidence and moments of the finished cells.
+// solve divides cells until the integral over the unfinished cells is negligible. It returns the
+// evidence and moments from the finished cells.
 func (c *cellIntegral) solve() (modelMoments, error) {
 	first, err := c.whole()
 	if err != nil {
@@ -370,7 +372,8 @@ func (c *cellIntegral) solve() (modelMoments, error) {
 		factor = roughly
 	}
 	for count := 0; queue.Len() > 0; count++ {
-		// The largest bound times the number of cells is a bound on the integral over all of them.
+		// The largest bound times the number of cells bounds the integral over all unfinished
+		// cells.
 		if (*queue)[0].bound+math.Log(float64(queue.Len())) < done+math.Log(factor*cellsLeft) {
 			break
 		}

@@ -15,8 +15,8 @@ import (
 	"github.com/transdim/vti/dag/tables"
 )
 
-// exactGraphs is the exact posterior over graphs of a few nodes, on the scale on which vti dag
-// computes.
+// exactGraphs is the exact posterior over graphs of a few nodes, in the scaled columns with which
+// vti dag computes.
 type exactGraphs struct {
 	logEvidence  float64
 	edges        *mat.Dense // probabilities of edges [from, to]
@@ -24,8 +24,8 @@ type exactGraphs struct {
 }
 
 // exactDag returns the exact posterior by a sum over all graphs. The evidence of a node given its
-// parents is the evidence of a regression, or of categories, over the rows in which the node was
-// not set from outside.
+// parents is the evidence of a regression, or of categories, over the rows in which no intervention
+// set the node.
 func exactDag(data *dag.Data, model dag.ModelOptions) (*exactGraphs, error) {
 	nodes := data.Nodes()
 	families := make([]map[int]exactFamily, nodes)
@@ -95,8 +95,8 @@ func exactFamilies(data *dag.Data, model dag.ModelOptions, j int) (map[int]exact
 	return families, nil
 }
 
-// countedColumns returns all columns, in the rows in which node j was not set from outside. Columns
-// of linear models are centred in these rows if there are interventions and the data are scaled.
+// countedColumns returns all columns, in the rows in which no intervention set node j. Columns of
+// linear models are centred in these rows if there are interventions and the data are scaled.
 func countedColumns(data *dag.Data, model dag.ModelOptions, j int) *mat.Dense {
 	var rows []int
 	for i := range data.Rows() {
@@ -118,7 +118,8 @@ func countedColumns(data *dag.Data, model dag.ModelOptions, j int) *mat.Dense {
 	return x
 }
 
-// averageGraphs returns the posterior over graphs whose unnormalised log probabilities are logs.
+// averageGraphs returns the posterior over graphs. The argument logs holds their unnormalised log
+// probabilities.
 func averageGraphs(graphs [][]int, logs []float64, families []map[int]exactFamily) *exactGraphs {
 	nodes := len(families)
 	mass, mean, sd := averages(logs, nodes*nodes, func(g int, add func(at int, mean, variance float64)) {
@@ -140,8 +141,8 @@ func averageGraphs(graphs [][]int, logs []float64, families []map[int]exactFamil
 	return &exactGraphs{floats.LogSumExp(logs), square(mass), square(mean), square(sd)}
 }
 
-// bdeuOf returns bdeuEvidence for a node. Its values y and the values of its parents are codes of
-// levels.
+// bdeuOf returns the log evidence of a node under the BDeu prior. The values y of the node and the
+// values of its parents are numbers of levels.
 func bdeuOf(data *dag.Data, node int, parents []int, y []float64, values [][]float64, size float64) float64 {
 	var parentValues [][]int
 	var levels []int
@@ -152,11 +153,12 @@ func bdeuOf(data *dag.Data, node int, parents []int, y []float64, values [][]flo
 }
 
 // rareTruth is the smallest exact probability of a predictor or an edge for which the moments of
-// its coefficient, given that it is in the model, are compared. Rarer ones occur in too few draws.
+// its coefficient, given that it is in the model, are compared. Rarer predictors and edges occur in
+// too few draws.
 const rareTruth = 0.05
 
-// ExactDag compares an answer of vti dag with the exact posterior. It compares weights in the units
-// of the table.
+// ExactDag compares an answer of vti dag with the exact posterior. Weights are in units of the
+// table.
 func ExactDag(_ context.Context, p *dag.Problem, result *dag.Result) (list []calibrate.Comparison, err error) {
 	if m := p.Model; m.Mechanism == dag.MLP || p.Data.Nodes() > calibrate.MostNodes || m.ExpectedDegree != 0 || m.EdgePrior != nil || m.Orders || p.Constraints.String() != "" {
 		return nil, fmt.Errorf("no exact answer for mechanisms that are networks, graphs with orders or constraints, priors of edges, or more than %d nodes", calibrate.MostNodes)
@@ -183,7 +185,7 @@ func ExactDag(_ context.Context, p *dag.Problem, result *dag.Result) (list []cal
 		name := one.From + "→" + one.To
 		slope := p.Data.Scale[to] / p.Data.Scale[from]
 		sd := exact.sdIn.At(from, to)
-		se := float64(one.MeanSE) / slope / sd // 0 for closed forms
+		se := float64(one.MeanSE) / slope / sd // 0 for means in closed form
 		add(calibrate.Mean, name, float64(one.Mean)/slope/sd, se, exact.meanIn.At(from, to)/sd)
 		add(calibrate.SD, name, math.Log(float64(one.SD)/slope), se/math.Sqrt2, math.Log(sd))
 	}

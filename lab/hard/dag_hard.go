@@ -16,14 +16,14 @@ import (
 // Dag draws difficult tables for vti dag with linear mechanisms. They have three rows or more,
 // columns that are nearly copies of others, scales from 1e−12 to 1e12, heavy tails, noise of almost
 // zero, and interventions that set nodes far away from their other values. Dag also draws tables of
-// categories, some of them rare or nearly determined by other columns, and tables of up to 100
-// columns in which parents matter only together. If Record.Model asks for networks, it draws the
-// same tables of numbers, which then have no exact answer. For mixed mechanisms, it draws tables of
+// categories that may be rare or nearly determined by other columns, and tables of up to 100
+// columns in which parents matter only together. If Record.Model asks for networks, Dag draws
+// tables of numbers, which then have no exact answer. For mixed mechanisms, Dag draws tables of
 // numbers and categories.
 type Dag struct {
 	// Device trains flows.
 	Device *gpu.Device
-	// Record holds the settings other than the table.
+	// Record holds all settings except the table.
 	Record dag.Record
 }
 
@@ -64,8 +64,7 @@ func (h Dag) draw(random *rand.Rand) *calibrate.DagProblem {
 	return p
 }
 
-// drawModel draws the mechanism, if the record does not fix it, the prior over graphs, and whether
-// σ is known.
+// drawModel draws the prior over graphs, whether σ is known, and, unless it is set, the mechanism.
 func drawModel(p *calibrate.DagProblem, random *rand.Rand) {
 	model := &p.Record.Model
 	if model.Mechanism == dag.AnyMechanism {
@@ -88,12 +87,12 @@ type nastyNodes struct {
 	heavy     []bool // whether the noise has a heavy tail
 	intervene bool
 	set       []int   // the node that was set in each row, or −1
-	far       float64 // the mean of the values to which nodes are set
+	far       float64 // the mean of the values to which interventions set nodes
 	columns   [][]float64
 	about     []string // descriptions of the difficult properties
 }
 
-// newNastyNodes draws the noise of each node, and the nodes that are set from outside.
+// newNastyNodes draws the noise of each node, and the nodes that interventions set.
 func newNastyNodes(parents []int, rows int, random *rand.Rand) *nastyNodes {
 	nodes := len(parents)
 	n := &nastyNodes{parents: parents, noise: make([]float64, nodes), heavy: make([]bool, nodes), set: make([]int, rows)}

@@ -13,15 +13,15 @@ import (
 )
 
 // drawJoint draws a table of many columns, in which one column depends on the columns before it
-// only together: no smaller set of them tells much about it. Either these columns are categories,
-// and the last of them is the parity of the others. Or they are numbers, and the last is the sum of
-// the others up to small noise; the others contain large terms that cancel in the sum. All further
-// columns are noise.
+// only together: no smaller set of these columns tells much about it. Either the columns are
+// categories, and the last one is the parity of the columns before it. Or the columns are numbers,
+// and the last one is the sum of the columns before it up to small noise, in which large terms
+// cancel. All further columns are noise.
 func (h Dag) drawJoint(random *rand.Rand) *calibrate.DagProblem {
 	p := &calibrate.DagProblem{Record: h.Record, Exact: ExactDag}
 	discrete := p.Record.Model.Mechanism == dag.Categorical || p.Record.Model.Mechanism == dag.AnyMechanism && random.Float64() < 0.5
 	parents := 2 + random.IntN(3)
-	nodes := []int{12, 20, 30, 60, 100}[random.IntN(7-parents)] // small enough that the program tries all sets of parents of this size
+	nodes := []int{12, 20, 30, 60, 100}[random.IntN(7-parents)] // few enough for the program to try all sets of parents
 	rows := 200 + random.IntN(400)
 	var columns []*table.Column
 	if discrete {
@@ -76,8 +76,8 @@ func drawCodes(rows int, random *rand.Rand) []int {
 }
 
 // jointNumbers returns columns of numbers. The parents are a + 5 u₁, −5 u₁ + 5 u₂ and so on, up to
-// −5 u in the last one, with independent normal a and u; the next column is a, their sum. All these
-// have small noise added. The remaining columns are noise.
+// −5 u in the last parent, where a and each u are independent normal variables. The next column is
+// a, the sum of the parents. All these have small noise added. The remaining columns are noise.
 func jointNumbers(parents, nodes, rows int, random *rand.Rand) []*table.Column {
 	const size, noise = 5, 0.05
 	values := make([][]float64, nodes)
@@ -103,10 +103,10 @@ func jointNumbers(parents, nodes, rows int, random *rand.Rand) []*table.Column {
 	return calibrate.Numbered("v", values...)
 }
 
-// comparePlanted compares the expected number of edges among the planted nodes with a lower bound:
-// the smallest number of edges in a graph in which one of them depends on all others together. It
-// returns an error unless all others together have a much larger evidence than every smaller set of
-// parents, in a table of the planted nodes alone.
+// comparePlanted compares the expected number of edges among the planted nodes, the columns that
+// depend on each other, with a lower bound: the smallest number of edges in a graph in which one
+// planted node has all other planted nodes as parents. It returns an error unless this set of
+// parents has a much larger evidence than every smaller set, in a table of the planted nodes alone.
 func comparePlanted(planted []*table.Column, record *dag.Record, result *dag.Result) ([]calibrate.Comparison, error) {
 	t, err := table.New("planted", planted...)
 	if err != nil {
@@ -132,7 +132,7 @@ func comparePlanted(planted []*table.Column, record *dag.Record, result *dag.Res
 			gain = math.Min(gain, families[all].moments.logEvidence-family.moments.logEvidence)
 		}
 	}
-	const decided = 40 // nats; far more than the log prior probability of a set of four among 100 nodes takes away
+	const decided = 40 // nats; far more than the log prior of four parents among 100 nodes takes away
 	if gain < decided {
 		return nil, fmt.Errorf("the planted parents gain %.1f nats over all their subsets, want %d", gain, decided)
 	}

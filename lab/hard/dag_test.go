@@ -13,8 +13,7 @@ import (
 	"github.com/transdim/vti/lab/testkit"
 )
 
-// TestDagTables checks that some tables have interventions, and that the same seed gives the same
-// table.
+// TestDagTables checks that some tables have interventions, and that a seed always gives one table.
 func TestDagTables(t *testing.T) {
 	intervened, together := 0, 0
 	for seed := range uint64(100) {

@@ -1,13 +1,13 @@
 // Package hard draws difficult tables for vti and computes exact answers, with which the answers of
-// vti are compared: an answer that vti calls trusted and that is wrong is its worst possible
-// defect. Package calibrate runs these studies. The problems that package calibrate draws itself
-// are compared, too, if they have an exact answer.
+// vti are compared: the worst possible defect of vti is a wrong answer that it calls trusted.
+// Package calibrate runs these studies. Problems that package calibrate draws from the prior are
+// also compared if they have an exact answer.
 //
-// Exact posteriors are computed by other code than in the program. For Gaussian regressions and
-// linear graphs, that is a sum over models and a quadrature over the noise scale; for graphs of
-// categories, a sum over graphs; for robust regressions of few rows, a sum over sets of outliers;
-// for other regressions of up to three parameters, quadrature or branch and bound; and for
-// regressions with groups, quadrature over the sd of groups.
+// The exact posteriors are computed by code that the program does not share. For Gaussian
+// regressions and linear graphs, that is a sum over models and a quadrature over the noise scale;
+// for graphs of categories, a sum over graphs; for robust regressions of few rows, a sum over sets
+// of outliers; for other regressions of up to three parameters, quadrature or branch and bound; and
+// for regressions with groups, quadrature over the sd of groups.
 //
 // # Files
 //

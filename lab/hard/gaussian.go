@@ -15,7 +15,7 @@ import (
 //
 //	y − X μ ~ N(0, σ² I + X T² Xᵀ),
 //
-// integrated over log σ if σ is unknown.
+// If σ is unknown, gaussian integrates over log σ.
 func (p *regressionProblem) gaussian(coordinates []int) (modelMoments, error) {
 	c, err := p.conjugate(coordinates)
 	if err != nil {
@@ -35,23 +35,23 @@ func (p *regressionProblem) gaussian(coordinates []int) (modelMoments, error) {
 	}, math.Exp)
 }
 
-// logSigmas returns the options of the integral over log σ. The range reaches from the residuals
-// that are only rounding errors to far above the noise scale that the prior expects. Terms of the
-// log density vary over distances of 0.5 or more. Depth is large enough for E σ², to which larger σ
-// contribute than to the evidence.
+// logSigmas returns the options of the integral over log σ. The range reaches from the size of
+// rounding errors of residuals to far above the noise scale that the prior expects. Features of the
+// log density have a width of 0.5 or more in log σ. Depth is large enough for the mean of σ², to
+// which larger σ contribute than to the evidence.
 func (p *regressionProblem) logSigmas() line.Options {
 	return line.Options{From: p.logSigmaMean - 80, To: p.logSigmaMean + 40, Step: 0.25, Depth: 60}
 }
 
-// conjugate is a model given σ, in the coordinates of the singular vectors of its columns. Each
-// column is multiplied by the prior standard deviation of its coefficient first.
+// conjugate is a model given σ, in the coordinates of the singular vectors of its columns, after
+// each column is multiplied by the prior standard deviation of its coefficient.
 type conjugate struct {
 	p           *regressionProblem
 	coordinates []int
 	singular    []float64
 	v           mat.Dense // right singular vectors
 	along       []float64 // components of the response minus its prior mean along the left singular vectors
-	rest        float64   // squared norm of the part outside of these vectors
+	rest        float64   // squared norm of the part orthogonal to these vectors
 	// outside is, for each coefficient, the share of its prior variance in directions about which
 	// the rows carry no information.
 	outside []float64
@@ -81,7 +81,7 @@ func (p *regressionProblem) conjugate(coordinates []int) (*conjugate, error) {
 		svd.UTo(&u)
 		svd.VTo(&c.v)
 		c.along = make([]float64, len(c.singular))
-		for range 2 { // twice, to remove the rounding error of the first time from the residual
+		for range 2 { // the second pass removes rounding errors of the first
 			for s := range c.singular {
 				column := mat.Col(nil, s, &u)
 				part := floats.Dot(column, r)
@@ -91,8 +91,8 @@ func (p *regressionProblem) conjugate(coordinates []int) (*conjugate, error) {
 		}
 	}
 	c.rest = floats.Dot(r, r)
-	// If there is a singular value for each coordinate, outside is exactly zero; the difference
-	// below would be wrong by about 1e−16.
+	// If there is a singular value for each coordinate, the field outside is exactly zero, and the
+	// difference below would have a rounding error.
 	for a := range coordinates {
 		if len(c.singular) == k {
 			break
@@ -106,8 +106,7 @@ func (p *regressionProblem) conjugate(coordinates []int) (*conjugate, error) {
 	return c, nil
 }
 
-// logDensity returns the log density of the response given log σ, with the coefficients integrated
-// out.
+// logDensity returns the log density of the response given log σ, integrated over coefficients.
 func (c *conjugate) logDensity(logSigma float64) float64 {
 	n := len(c.p.y)
 	variance := math.Exp(2 * logSigma)
@@ -119,8 +118,8 @@ func (c *conjugate) logDensity(logSigma float64) float64 {
 	return -sum / 2
 }
 
-// moments returns the evidence and moments given log σ. Variances are sums of positive terms and
-// lose no digits.
+// moments returns the evidence and moments given log σ. Variances are sums of positive terms, so
+// that no digits cancel.
 func (c *conjugate) moments(logSigma float64) modelMoments {
 	m := modelMoments{logEvidence: c.logDensity(logSigma)}
 	variance := math.Exp(2 * logSigma)

@@ -15,12 +15,12 @@ import (
 	"github.com/transdim/vti/varsel/exact"
 )
 
-// gPrior returns the exact posterior of a model under Zellner's g-prior with the given g. The
-// coefficients that are in every model, whose columns are X₀, and log σ have flat priors. The other
-// p coefficients have the prior β ~ N(0, g σ² (X'X)⁻¹), where X are the residuals of their columns
-// after regression on X₀. Let N be the number of rows minus the number of columns of X₀, S the sum
-// of squares of the response after regression on X₀, and r the share of S that X explains. Then the
-// log evidence is (Liang et al. 2008, equation 6)
+// gPrior returns the exact posterior of a model under Zellner's g-prior with the given g. log σ and
+// the coefficients that are in every model have flat priors; let X₀ hold the columns of these
+// coefficients. The other p coefficients have the prior β ~ N(0, g σ² (X'X)⁻¹), where X holds the
+// residuals of their columns after regression on X₀. Let N be the number of rows minus the number
+// of columns of X₀, S the sum of squares of the response after regression on X₀, and r the share of
+// S that X explains. Then the log evidence is (Liang et al. 2008, equation 6)
 //
 //	log Γ(N/2) − log 2 − (N/2) log(π S) − log |X₀'X₀|/2
 //	    + (N − p)/2 log(1 + g) − N/2 log(1 + g (1 − r)).

@@ -39,7 +39,7 @@ func TestGPrior(t *testing.T) {
 			}, math.Exp)
 			require.NoError(t, err)
 			require.InDelta(t, numeric.logEvidence+math.Log(flat)+halfLog2Pi, exact.logEvidence, 1e-6, "g %g", g)
-			for k := 1; k < len(exact.mean); k++ { // σ last, and the slope before it
+			for k := 1; k < len(exact.mean); k++ { // the slope, and last σ
 				require.InDelta(t, numeric.mean[k], exact.mean[k], 1e-6)
 				require.InDelta(t, numeric.variance[k], exact.variance[k], 1e-6)
 			}

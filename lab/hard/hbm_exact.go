@@ -23,7 +23,7 @@ type grouped struct {
 	x, y   []float64
 	group  []int
 	groups int
-	first  int // the group whose effect is compared
+	first  int // number of the group whose effect is compared
 }
 
 // ExactHbm compares an answer of vti hbm with the exact posterior. It returns an error if there is
@@ -31,7 +31,7 @@ type grouped struct {
 func ExactHbm(ctx context.Context, p *regression.Regression, result *regression.Result) ([]calibrate.Comparison, error) {
 	kind := p.Frame.Response
 	fixed := kind == likelihood.GaussianKind || kind == likelihood.LogisticKind || kind == likelihood.PoissonKind
-	if kind == likelihood.StudentKind || !fixed && p.Options.ResponseSD != 0 { // priors do not depend on the response
+	if kind == likelihood.StudentKind || !fixed && p.Options.ResponseSD != 0 { // the priors do not depend on the response
 		return nil, fmt.Errorf("no exact answer for the %s likelihood with these priors", kind)
 	}
 	g, x := p.Frame.Groupings[0], slices.IndexFunc(p.Frame.Columns, func(c frame.Column) bool { return c.Name == "x" })
@@ -48,7 +48,7 @@ const firstGroup = "g0"
 // exactHbm is the exact posterior of a table with groups, in the units of the table.
 type exactHbm struct {
 	logEvidence                float64
-	slope, spread, sigma, sets [2]float64 // mean and sd; sets is the effect of the first group, 0 if not known
+	slope, spread, sigma, sets [2]float64 // mean and sd; sets is the effect of one group, or 0
 }
 
 func (t *grouped) exactly(ctx context.Context, model regression.Options, kind likelihood.Kind) (*exactHbm, error) {

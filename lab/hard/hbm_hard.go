@@ -21,7 +21,7 @@ import (
 type Hbm struct {
 	// Device computes the answers.
 	Device *gpu.Device
-	// Record holds the settings other than the table and the formula.
+	// Record holds all settings except the table and the formula.
 	Record regression.Record
 	// Responses are the kinds of response to draw from. If it is empty, all tables have the
 	// response of Record.
@@ -68,7 +68,7 @@ func (h Hbm) problem(random *rand.Rand) *calibrate.HbmProblem {
 func (h Hbm) draw(random *rand.Rand) *grouped {
 	kind, sizes := h.Record.Frame.Response, []int{4, 5, 6, 8, 12, 20, 40, 80}
 	if exact := kind.Conjugate() || kind == likelihood.LogisticKind || kind == likelihood.PoissonKind; !exact {
-		sizes = sizes[:5] // the exact answer has one more integral
+		sizes = sizes[:5] // fewer rows, since the exact answer has one more integral
 	}
 	n := sizes[random.IntN(len(sizes))]
 	groups := 2 + random.IntN(n-2)

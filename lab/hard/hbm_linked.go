@@ -24,12 +24,12 @@ import (
 const (
 	linkedStep  = 0.9   // the first distance between nodes, in units of the width at a mode
 	linkedDepth = 12.0  // densities this much, in nats, below the largest one are negligible
-	linkedError = 0.02  // error of log integrals by every second node; with all nodes, it is about the square
+	linkedError = 0.02  // accepted error of log integrals by every second node, squared by all
 	linkedMost  = 500   // largest number of nodes of one integral
-	linkedLost  = 1e3   // if a density is this much, in nats, below the largest one, smaller sds of groups are left out
-	linkedBelow = -12.0 // smallest log sd of groups; less than 1e−5 of its prior is below
-	linkedAbove = 3.0   // largest log sd of groups; nothing of a half-normal prior is above
-	linkedReach = 5.0   // effects of groups beyond this number of sds are ignored in moved
+	linkedLost  = 1e3   // a log evidence this far below the largest ends the integral over sds
+	linkedBelow = -12.0 // smallest log sd of groups; its prior has less than 1e−5 below
+	linkedAbove = 3.0   // largest log sd of groups; a half-normal prior has no mass above
+	linkedReach = 5.0   // largest effect of a group, in sds of groups, that moved considers
 	linkedFlat  = 1e-4  // changes of the log integral over effects below this are negligible
 )
 
@@ -44,12 +44,12 @@ type linked struct {
 	unit     float64 // the scale of the prior of the sd of groups
 	prior    regression.SDPrior
 	row      rowDensity
-	targets  []float64 // for a response with a unit: the log of the absolute value of each response
+	targets  []float64 // if the response has a unit: the log of the absolute value of each response
 	logScale float64
 	logs     [][2]float64 // the log scale and log sd of groups at which modes were found
 	modes    [][]float64
 	// flat, unless nil, holds the moments of intercept and slope for all log sds of groups up to
-	// flatAt, at which effects of groups no longer matter.
+	// flatAt, which are so small that the effects of groups do not matter.
 	flat   *modelMoments
 	flatAt float64
 }
@@ -115,8 +115,8 @@ func (l *linked) integrate(ctx context.Context, kind likelihood.Kind) (modelMome
 }
 
 // overScale integrates over the logarithm of the parameter that the likelihood has in addition to
-// the linear predictor η. For a value of this parameter, rowAt returns the density of a row and the
-// log prior density of the logarithm.
+// the linear predictor η. For a value of this parameter, the argument rowAt returns the density of
+// a row and the log prior density of the parameter's logarithm.
 func (l *linked) overScale(ctx context.Context, rowAt func(scale float64) (row rowDensity, logPrior float64)) (modelMoments, error) {
 	o := line.Options{Step: 0.7, Depth: linkedDepth, Tolerance: linkedError, Most: linkedMost}
 	return over(o, func(log float64) (modelMoments, error) {
@@ -128,9 +128,9 @@ func (l *linked) overScale(ctx context.Context, rowAt func(scale float64) (row r
 	}, nil)
 }
 
-// overSpread integrates over the log sd of groups, from large to small values. It leaves out all
-// values below one whose evidence is negligible (linkedLost). The moments of the sd, in units of
-// the scale of its prior, are appended to the moments of intercept and slope.
+// overSpread integrates over the log sd of groups, from large to small values. After a value with a
+// negligible evidence (linkedLost), it leaves out all smaller values. The moments of the sd, in
+// units of the scale of its prior, are appended to the moments of intercept and slope.
 func (l *linked) overSpread(ctx context.Context) (modelMoments, error) {
 	top, lost := math.Inf(-1), math.Inf(-1)
 	nothing := modelMoments{math.Inf(-1), make([]float64, 2), make([]float64, 2)}
@@ -176,7 +176,7 @@ func (l *linked) integrateEffects(logSD float64) (m modelMoments, err error) {
 		Value:  value,
 		Expand: func(beta, gradient, curvature []float64) { l.logDensity(beta, spread, gradient, curvature) },
 	}, mode.Options{Enough: 1e-4, Steps: 200})
-	if !(found.Decrement <= 1) { // a point near the mode is enough, because rounding errors of integrals can hide the mode itself
+	if !(found.Decrement <= 1) { // near the mode, since rounding errors of integrals can hide the mode
 		return m, errors.New("no mode was found given the sd of groups")
 	}
 	l.logs, l.modes = append(l.logs, [2]float64{l.logScale, logSD}), append(l.modes, slices.Clone(centre))
@@ -191,8 +191,8 @@ func (l *linked) integrateEffects(logSD float64) (m modelMoments, err error) {
 
 // moved returns about how much the effects of groups change the log density at beta. It
 // approximates the log likelihood of a group, up to linkedReach sds from beta, by a parabola, whose
-// slope and curvature contribute to the change. The curvature at beta alone would not show a change
-// where the log likelihood is flat at beta.
+// slope and curvature contribute to the change. The derivatives at beta would not show a change if
+// the log likelihood is flat only near beta.
 func (l *linked) moved(beta []float64, spread float64) (sum float64) {
 	for _, rows := range l.rows {
 		var up, down float64
@@ -223,9 +223,9 @@ func axesOf(curvature dense.Factor) *mat.Dense {
 	return axes
 }
 
-// logDensity returns log p(y, β) given spread, the sd of groups. Unless gradient is nil, it adds
-// the gradient to gradient, and the lower triangle of an approximation of minus the Hessian to
-// curvature.
+// logDensity returns log p(y, β) given spread, the sd of groups. Unless the slice gradient is nil,
+// it adds the gradient to this slice, and the lower triangle of an approximation of minus the
+// Hessian to the slice curvature.
 func (l *linked) logDensity(beta []float64, spread float64, gradient, curvature []float64) float64 {
 	sum, slope, bend := l.level(0, beta[0])
 	sum += logNormal(beta[1], 0, l.slopeSD)
@@ -255,14 +255,14 @@ func (l *linked) logEffects(rows []int, beta []float64, spread float64, gradient
 	}
 	value := func(z float64) float64 { v, _, _ := density(z); return v }
 	z := []float64{0}
-	if l.targets != nil { // far below a log response the log density falls exponentially, far above it linearly
+	if l.targets != nil { // it falls exponentially below a log response, linearly above
 		z[0] = math.Inf(-1)
 		for _, i := range rows {
 			z[0] = math.Max(z[0], (l.targets[i]-beta[0]-beta[1]*l.x[i])/spread)
 		}
 	}
-	// Where beta is far from the posterior, rounding errors hide the mode. The integral therefore
-	// only starts near it.
+	// If beta is far from the posterior, rounding errors hide the mode. A start of the integral
+	// near the mode suffices.
 	_, width := mode.Find(z, mode.Density{
 		Value:  func(z []float64) float64 { return value(z[0]) },
 		Expand: func(z, slope, curvature []float64) { _, slope[0], curvature[0] = density(z[0]) },
@@ -278,10 +278,10 @@ func (l *linked) logEffects(rows []int, beta []float64, spread float64, gradient
 }
 
 // expand adds the gradient of logEffects to gradient and an approximation of minus its Hessian to
-// curvature. The gradient is the mean over the effect of the slopes of the rows. If the rows carry
-// much information on the effect, the Hessian is computed from their curvatures at the mode of the
-// effect, which loses no digits. If they carry little information, it is the mean of their
-// curvatures minus the variance of their slopes.
+// curvature. The gradient is the posterior mean, over the effect of the group, of the slopes of the
+// rows. If the rows carry much information on the effect, the Hessian is computed from the
+// curvatures of the rows at the mode of the effect, so that no digits cancel. If they carry little
+// information, it is the mean of the curvatures minus the variance of the slopes.
 func (l *linked) expand(rows []int, beta []float64, spread, mode float64, integral *line.Integral[struct{}], gradient, curvature []float64) {
 	slopesAt := func(z float64) (g, gx, w, wx, wxx float64) {
 		for _, i := range rows {
@@ -293,9 +293,9 @@ func (l *linked) expand(rows []int, beta []float64, spread, mode float64, integr
 	var mean [2]float64
 	_, _, w, wx, wxx := slopesAt(mode)
 	little := spread*spread*w < 1
-	// If the rows carry much information, the curvature of the intercept is small compared with the
-	// slopes. The mean of their sum is therefore computed from the effect: integration by parts
-	// gives E[Σ slope] = E[z] / sd.
+	// If the rows carry much information, their slopes nearly cancel in the sum. The mean of the
+	// sum is therefore computed from the effect z: integration by parts gives E[Σ slope] = E[z] /
+	// sd.
 	middle := wx / w
 	for _, node := range integral.Nodes {
 		share := math.Exp(node.LogWeight - integral.Log)

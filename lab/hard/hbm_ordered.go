@@ -19,7 +19,7 @@ func gapRow(kind likelihood.Kind) shapedRow {
 			case 2:
 				return logTail(kind, -b)
 			}
-			if a+b > 0 { // F(b) − F(a) = F(−a) − F(−b); use the tail in which both terms are small
+			if a+b > 0 { // use the tail in which both terms are small: F(b) − F(a) = F(−a) − F(−b)
 				a, b = -b, -a
 			}
 			high := logTail(kind, b)
@@ -30,7 +30,7 @@ func gapRow(kind likelihood.Kind) shapedRow {
 
 // levelOf returns the joint prior of the intercept −c₁ and gap = c₂ − c₁, where c₁ and c₂ are the
 // cut points, as a function of the intercept. The probabilities of the categories at the mean of x
-// have a Dirichlet(1, 1, 1) prior. For a density in log gap, the caller adds log gap.
+// have a Dirichlet(1, 1, 1) prior. The caller adds log gap, because its density is in log gap.
 func levelOf(kind likelihood.Kind, gap float64) rowDensity {
 	logDensity := func(cut float64) float64 { // log F′
 		if kind == likelihood.CumulativeProbitKind {

@@ -234,8 +234,8 @@ func TestHardHbmTables(t *testing.T) {
 }
 
 // TestNoiseFarBelowGroups checks a table whose noise is a hundred million times smaller than the
-// spread of groups, so that products in double precision hold no digit of it. A trusted log
-// evidence was 0.07 too small, which was 14 times its standard error.
+// spread of groups, so that products in double precision hold no digit of it. With products, the
+// log evidence can be 0.07 too small, 14 times its standard error.
 func TestNoiseFarBelowGroups(t *testing.T) {
 	testkit.Long(t)
 	device, err := gpu.OpenWith(gpu.Options{})
@@ -252,8 +252,7 @@ func TestNoiseFarBelowGroups(t *testing.T) {
 }
 
 // TestTimesOfLargeShapesInGroups checks a table of times with a shape of a hundred or more, which
-// determine the effects of groups to a hundredth. Newton steps of the program and of the exact
-// quadrature went beyond the mode and did not return.
+// determine the effects of groups to a hundredth. Newton steps can go far beyond the mode there.
 func TestTimesOfLargeShapesInGroups(t *testing.T) {
 	testkit.Long(t)
 	device, err := gpu.OpenWith(gpu.Options{})

@@ -111,7 +111,7 @@ func (s *sheet) addConstant() {
 }
 
 // changes makes some random changes to a table that must not change its answer. It returns a
-// description of them.
+// description of the changes.
 func changes(t *rapid.T, s *sheet, response string, random *rand.Rand) string {
 	said := ""
 	for _, change := range []struct {
@@ -223,7 +223,7 @@ func TestSelectionsAreInvariant(t *testing.T) {
 		s := sheetOf(t, p.CSV)
 		unscaled := "y"
 		if kind == likelihood.GaussianKind || kind == likelihood.StudentKind {
-			unscaled = "" // its priors refer to its own mean and sd
+			unscaled = "" // its priors refer to the mean and sd of the column
 		}
 		said := changes(t, s, unscaled, random)
 		p.CSV = s.csv()

@@ -15,10 +15,10 @@ import (
 	"github.com/transdim/vti/dag"
 )
 
-// mixedEvidence returns the exact log evidence of a node of a mixed table (of numbers and
-// categories) given its parents. It is the evidence of a conjugate regression for a number and of a
-// logistic regression, by quadrature, for a category. It returns an error for categories with more
-// than two levels, and for a category with too many parents.
+// mixedEvidence returns the exact log evidence of a node of a table of numbers and categories,
+// given its parents. The node has a conjugate regression if it is a number, and a logistic
+// regression, integrated by quadrature, if it is a category. It returns an error for categories
+// with more than two levels, and for a category with too many parents.
 func mixedEvidence(response calibrate.MixedColumn, parents []calibrate.MixedColumn) (modelMoments, error) {
 	var columns [][]float64
 	var sds []float64
@@ -37,7 +37,7 @@ func mixedEvidence(response calibrate.MixedColumn, parents []calibrate.MixedColu
 	}
 	// The difference between the effects of two levels has twice the variance of each. Only the
 	// difference between the effects of the two levels of a parent matters; each level gets half of
-	// it, with opposite signs.
+	// this difference, with opposite signs.
 	columns = [][]float64{slices.Repeat([]float64{1}, len(response.Values))}
 	sds = []float64{math.Sqrt(2 * calibrate.MixedInterceptVariance)}
 	for _, parent := range parents {
@@ -82,13 +82,13 @@ func mixedOf(data *dag.Data, node int, parents []int, y []float64, values [][]fl
 		parentColumns = append(parentColumns, calibrate.MixedColumn{Levels: levels(i), Values: values[k]})
 	}
 	moments, err := mixedEvidence(calibrate.MixedColumn{Levels: levels(node), Values: y}, parentColumns)
-	moments.mean, moments.variance = nil, nil // they would be moments of contrasts and levels
+	moments.mean, moments.variance = nil, nil // they are not of weights of edges
 	return moments, err
 }
 
 // drawMixed draws a difficult table of numbers and categories. Tables may have few rows, rare
-// levels, levels that a number separates, numbers of any scale, and interventions, which set nodes
-// from outside.
+// levels, levels that a number separates, numbers of any scale, and interventions, which set the
+// values of nodes.
 func (h Dag) drawMixed(random *rand.Rand) *calibrate.DagProblem {
 	p := &calibrate.DagProblem{Record: h.Record, Exact: ExactDag, Flags: []string{"--sem mixed"}}
 	if p.Record.Model.Graphs = []dag.GraphPrior{dag.SparseGraphs, dag.UniformGraphs}[random.IntN(2)]; p.Record.Model.Graphs == dag.UniformGraphs {

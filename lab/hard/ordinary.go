@@ -11,13 +11,12 @@ import (
 )
 
 // Ordinary draws ordinary tables: 30 to 200 rows, one to eight predictors whose neighbours have
-// correlations up to 0.95, and any likelihood. Everything else is as in [calibrate.Varsel]: in
-// particular, parameters are drawn from the prior, so that ranks and probabilities can be checked,
-// too.
+// correlations up to 0.95, and any likelihood. Parameters are drawn from the prior, as by
+// [calibrate.Varsel], so that ranks and probabilities can also be checked.
 type Ordinary struct {
 	// Device computes the answers.
 	Device *gpu.Device
-	// Record holds the settings other than the likelihood.
+	// Record holds all settings except the likelihood.
 	Record varsel.Record
 }
 
@@ -35,7 +34,7 @@ func (o Ordinary) Replicate(ctx context.Context, seed uint64, dir string) (*cali
 	kind := []likelihood.Kind{likelihood.GaussianKind, likelihood.RobustKind, likelihood.StudentKind, likelihood.LogisticKind, likelihood.PoissonKind}[random.IntN(5)]
 	switch few := random.Float64() < 0.5; {
 	case !few || kind == likelihood.GaussianKind:
-	case kind == likelihood.StudentKind: // one parameter more, the noise scale
+	case kind == likelihood.StudentKind: // the noise scale is one more parameter
 		v.Predictors = 1
 	default: // exact answers exist up to this number of predictors
 		v.Predictors = 1 + random.IntN(mostParameters-1)

@@ -34,7 +34,7 @@ func (p *regressionProblem) orthogonal(probability float64) (*exactPosterior, er
 	}
 	out.logEvidence = none.logEvidence
 	// in sets the moments of column j given that it is in the model, and returns its log Bayes
-	// factor. These do not depend on the other columns.
+	// factor. Both do not depend on the other columns.
 	in := func(j int) float64 {
 		alone, fails := p.gaussian([]int{j})
 		err = errors.Join(err, fails)

@@ -10,7 +10,7 @@ import (
 )
 
 // regressionProblem is a regression with selection of predictors, on the scale on which vti varsel
-// computes. It is the input of the functions that compute exact posteriors.
+// computes. Exact posteriors are computed from it.
 //
 //	η = X θ + offset,  θ_j ~ N(priorMean_j, priorSD_j²) where j is in the model,
 //	σ known, or log σ ~ N(logSigmaMean, logSigmaSD²).
@@ -23,12 +23,12 @@ type regressionProblem struct {
 	sigma                    float64   // 0 if it is unknown
 	logSigmaMean, logSigmaSD float64
 
-	start []float64  // where the search for the mode of a model starts; nil for the prior means
+	start []float64  // start of the search for the mode of a model; nil stands for the prior means
 	level rowDensity // the prior of the last coordinate; nil for a normal prior
 
 	always   []int     // coordinates in every model
 	groups   [][]int   // coordinates of each predictor
-	logPrior []float64 // log prior probability of a model, by its number of predictors
+	logPrior []float64 // log prior probability of a model with each number of predictors
 }
 
 // modelMoments is the exact posterior of one model.
@@ -52,8 +52,9 @@ type exactPosterior struct {
 const mostSubsets = 1 << 12
 
 // subsets returns the models that the prior allows, each as a list of predictors in ascending
-// order. The models without the last predictor come before the models with it, and so on for the
-// other predictors. The result is nil if there are more than mostSubsets models.
+// order. The models without the last predictor come before the models with it. Within both halves,
+// the order follows the predictor before the last in the same way, and so on. The result is nil if
+// there are more than mostSubsets models.
 func (p *regressionProblem) subsets() [][]int {
 	list := [][]int{nil}
 	for g := range p.groups {
@@ -70,8 +71,8 @@ func (p *regressionProblem) subsets() [][]int {
 	return slices.DeleteFunc(list, func(subset []int) bool { return math.IsInf(p.logPrior[len(subset)], -1) })
 }
 
-// solve returns the exact posterior by a sum over all models. conditional returns the posterior of
-// one model; if it returns an error, so does solve.
+// solve returns the exact posterior by a sum over all models. The argument conditional returns the
+// posterior of one model. An error of conditional becomes the error of solve.
 func (p *regressionProblem) solve(conditional func(coordinates []int) (modelMoments, error)) (*exactPosterior, error) {
 	groups, dim := len(p.groups), len(p.priorSD)
 	subsets := p.subsets()
@@ -105,7 +106,7 @@ func (p *regressionProblem) solve(conditional func(coordinates []int) (modelMome
 	}
 	_, out.meanIn, out.sdIn = averages(logJoint, dim+1, func(m int, add func(at int, mean, variance float64)) {
 		for k, mean := range all[m].moments.mean {
-			j := dim // the place of σ
+			j := dim // the index of σ
 			if k < len(all[m].coordinates) {
 				j = all[m].coordinates[k]
 			}

@@ -12,8 +12,7 @@ import (
 	"github.com/transdim/vti/varsel/exact"
 )
 
-// smallProblem returns a regression with an intercept and three predictors, with different prior
-// means.
+// smallProblem returns a regression with an intercept, three predictors and unequal prior means.
 func smallProblem(n int, sigma float64, random *rand.Rand) *regressionProblem {
 	p := &regressionProblem{
 		x: mat.NewDense(n, 4, nil), y: make([]float64, n), offset: make([]float64, n), sigma: sigma,
@@ -43,8 +42,9 @@ func requireSame(t *testing.T, want, got *exactPosterior, tolerance float64) {
 	}
 }
 
-// TestGaussianIsThatOfEnumeration compares integrals over σ with vti exact, which uses other
-// formulas, also with fewer rows than coefficients and with hardly any noise.
+// TestGaussianIsThatOfEnumeration compares integrals over σ with the enumeration of the command vti
+// exact, which uses other formulas. Some tables have fewer rows than coefficients, or hardly any
+// noise.
 func TestGaussianIsThatOfEnumeration(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for _, n := range []int{2, 3, 8, 40} {
@@ -78,8 +78,8 @@ func TestGaussianIsThatOfEnumeration(t *testing.T) {
 	}
 }
 
-// TestRobustWithoutOutliersIsGaussian checks that outliers with the same noise as the other rows
-// give the posterior of normal noise.
+// TestRobustWithoutOutliersIsGaussian checks that robust noise in which outliers have the same
+// scale as other rows gives the posterior of normal noise.
 func TestRobustWithoutOutliersIsGaussian(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 4))
 	for _, n := range []int{1, 2, 7} {
@@ -93,8 +93,8 @@ func TestRobustWithoutOutliersIsGaussian(t *testing.T) {
 }
 
 // TestRobustLeavesOutliersOut checks that a row far away is treated as an outlier: moments are the
-// moments without the row, and the evidence is the evidence without it times its density as an
-// outlier.
+// moments without the row, and the evidence is the evidence without the row times the density of
+// the row as an outlier.
 func TestRobustLeavesOutliersOut(t *testing.T) {
 	random := rand.New(rand.NewPCG(5, 6))
 	p := smallProblem(9, 0.7, random)

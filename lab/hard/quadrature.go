@@ -11,8 +11,8 @@ import (
 	"github.com/transdim/vti/internal/mode"
 )
 
-// rowDensity computes log p(y | η) of one row, which must be concave in η, its slope, and the
-// curvature of −log p(y | η).
+// rowDensity computes log p(y | η) of one row, which must be concave in the linear predictor η, its
+// derivative in η, and minus its second derivative.
 type rowDensity func(y, eta float64) (value, slope, curvature float64)
 
 // logisticRow is the density of y ~ Bernoulli(1 / (1 + exp −η)).
@@ -21,8 +21,8 @@ func logisticRow(y, eta float64) (value, slope, curvature float64) {
 	return y*eta - math.Max(eta, 0) - math.Log1p(math.Exp(-math.Abs(eta))), y - p, p * (1 - p)
 }
 
-// poissonRow is the density of y ~ Poisson(exp η). It is computed from the difference η − log y,
-// which loses no digits.
+// poissonRow is the density of y ~ Poisson(exp η). It is computed from the difference η − log y, so
+// that no digits cancel.
 func poissonRow(y, eta float64) (value, slope, curvature float64) {
 	rate := math.Exp(math.Min(eta, 300))
 	if y == 0 {
@@ -61,12 +61,12 @@ func (p *regressionProblem) quadrature(row rowDensity) func(coordinates []int) (
 	}
 }
 
-// alongAxes holds the options of these integrals. The unit of length is the standard deviation of
-// the Laplace approximation.
+// alongAxes holds the options of the nested integrals of quadrature. The unit of length is the
+// standard deviation of the Laplace approximation.
 var alongAxes = line.Options{Step: 0.5, Depth: 25, Tolerance: 1e-5}
 
-// integrateAlong integrates the density with the given logarithm, with options o, along k axes that
-// cross at its mode, the columns of axes.
+// integrateAlong integrates a density, given its logarithm, by nested integrals along k axes that
+// cross at its mode. The directions of the axes are the columns of the argument axes.
 func integrateAlong(logDensity func(theta []float64) float64, mode []float64, axes *mat.Dense, o line.Options) (modelMoments, error) {
 	k := len(mode)
 	var from func(axis int, theta []float64) (modelMoments, error)
@@ -89,8 +89,8 @@ func integrateAlong(logDensity func(theta []float64) float64, mode []float64, ax
 	return out, err
 }
 
-// logPosterior returns log p(y, θ). Unless gradient is nil, it adds the gradient to gradient, and
-// the lower triangle of minus the Hessian to curvature.
+// logPosterior returns log p(y, θ). Unless the slice gradient is nil, it adds the gradient to this
+// slice, and the lower triangle of minus the Hessian to the slice curvature.
 func (p *regressionProblem) logPosterior(coordinates []int, row rowDensity, theta, gradient, curvature []float64) float64 {
 	k, sum := len(coordinates), 0.0
 	for a, j := range coordinates {
@@ -132,8 +132,8 @@ func (p *regressionProblem) logPosterior(coordinates []int, row rowDensity, thet
 	return sum
 }
 
-// laplace returns the mode of the posterior of a model and the axes of the curvature there; see
-// axesOf.
+// laplace returns the mode of the posterior of a model, and axes along which the Laplace
+// approximation there has independent standard normal coordinates.
 func (p *regressionProblem) laplace(coordinates []int, row rowDensity) (peak []float64, axes *mat.Dense, err error) {
 	for _, j := range coordinates {
 		peak = append(peak, p.priorMean[j])
@@ -145,7 +145,7 @@ func (p *regressionProblem) laplace(coordinates []int, row rowDensity) (peak []f
 		Value:  func(x []float64) float64 { return p.logPosterior(coordinates, row, x, nil, nil) },
 		Expand: func(x, gradient, curvature []float64) { p.logPosterior(coordinates, row, x, gradient, curvature) },
 	}, mode.Options{Enough: 1e-12, Steps: 500})
-	if !(found.Decrement <= mode.Hidden) { // with approximate curvatures, the search only comes close to the mode
+	if !(found.Decrement <= mode.Hidden) { // close to the mode if curvatures are approximate
 		return nil, nil, fmt.Errorf("quadrature: no mode was found in %d steps", found.Steps)
 	}
 	return peak, axesOf(curvature), nil

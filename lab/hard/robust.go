@@ -11,16 +11,17 @@ import (
 	"github.com/transdim/vti/internal/line"
 )
 
-// mostAssigned is the largest number of rows for which robust sums over sets of outliers.
+// mostAssigned is the largest number of rows for which the function robust sums over sets of
+// outliers.
 const mostAssigned = 16
 
-// mostAssignedOver is mostAssigned for an unknown noise scale, over which there is an integral in
-// addition.
+// mostAssignedOver is the largest number of rows if the noise scale is unknown, so that there is
+// also an integral over the noise scale.
 const mostAssignedOver = 6
 
 // robust returns the exact posterior of models with the noise (1−share) N(0, σ²) + share N(0,
-// (ratio σ)²) and known σ, by a sum over the sets of rows that may be outliers. Given the set, the
-// noise is normal.
+// (ratio σ)²) and known σ, by a sum over the sets of rows that may be outliers. Given the set of
+// outliers, the noise is normal.
 func (p *regressionProblem) robust(share, ratio float64) func(coordinates []int) (modelMoments, error) {
 	return func(coordinates []int) (modelMoments, error) {
 		n := len(p.y)
@@ -53,8 +54,7 @@ func (p *regressionProblem) robust(share, ratio float64) func(coordinates []int)
 	}
 }
 
-// gaussianOf returns the exact posterior of a model with normal noise that has a known scale in
-// each row.
+// gaussianOf returns the exact posterior of a model with normal noise of a known scale in each row.
 func (p *regressionProblem) gaussianOf(sigmas []float64, coordinates []int) (modelMoments, error) {
 	scaled := *p
 	scaled.x, scaled.y, scaled.offset, scaled.sigma = mat.DenseCopyOf(p.x), slices.Clone(p.y), slices.Clone(p.offset), 1

@@ -11,14 +11,15 @@ import (
 	"github.com/transdim/vti/likelihood"
 )
 
-// shapedRow returns the rowDensity of a response given the positive parameter (a shape, precision
-// or odds) that it has in addition to η. If log p is not concave, the curvature of the rowDensity
-// is the curvature of a quadratic function below log p.
+// shapedRow returns the rowDensity of a response given a positive parameter, which is a shape, a
+// precision or odds. The response has this parameter in addition to the linear predictor η. If log
+// p is not concave, the curvature of the rowDensity is the curvature of a quadratic function below
+// log p.
 type shapedRow func(scale float64) rowDensity
 
-// shapedRows returns the densities of a kind of response. They are written without code of the
-// program, so that its errors are not repeated here. The result is nil if the response has no
-// additional parameter or another exact answer.
+// shapedRows returns the densities of a kind of response. They share no code with the program, so
+// that they do not repeat its errors. The result is nil if the response has no additional
+// parameter, or if its exact answer is computed by other functions.
 func shapedRows(kind likelihood.Kind) shapedRow {
 	switch kind {
 	case likelihood.NegativeBinomialKind:
@@ -48,7 +49,7 @@ func negativeBinomialRow(shape float64) rowDensity {
 		value = y*(u-soft) - shape*soft
 		factorial, _ := math.Lgamma(y + 1)
 		value -= factorial
-		if y < 1000 { // log Γ(y + φ) − log Γ(φ) without the loss of digits
+		if y < 1000 { // a sum instead of log Γ(y + φ) − log Γ(φ), whose digits cancel
 			for k := range int(y) {
 				value += math.Log(shape + float64(k))
 			}
@@ -86,7 +87,7 @@ func hurdleRow(odds float64) rowDensity {
 		rate := math.Exp(math.Min(eta, 300))
 		some := -math.Expm1(-rate)
 		none := math.Exp(-rate)
-		gain := rate / 2 // the derivative of log(1 − exp −μ) in η; the series for small rates comes below
+		gain := rate / 2 // derivative of log(1 − exp −μ) in η, by its series for small rates
 		if rate > 1e-8 {
 			gain = rate * none / some
 			curvature += gain * (1 - rate - gain)
@@ -105,7 +106,7 @@ func hurdleRow(odds float64) rowDensity {
 // gammaRow is the density of a gamma variable of mean μ = exp η and the given shape.
 func gammaRow(shape float64) rowDensity {
 	constant := math.Log(shape/(2*math.Pi))/2 - 1/(12*shape) + 1/(360*shape*shape*shape)
-	if shape < 100 { // above, constant uses Stirling's series
+	if shape < 100 { // for larger shapes, constant uses Stirling's series
 		factorial, _ := math.Lgamma(shape)
 		constant = shape*math.Log(shape) - factorial - shape
 	}
@@ -151,8 +152,8 @@ func betaRow(precision float64) rowDensity {
 
 // shaped returns the exact posterior of models of responses with one more parameter, whose
 // logarithm has a normal prior if free is true. Given the parameter, coefficients are integrated by
-// quadrature. The moments of the parameter itself are NaN: its prior is so wide that they depend on
-// values too rare for any sample.
+// quadrature. The moments of the parameter itself are NaN: the prior is so wide that the moments
+// depend on values too rare for any sample.
 func (p *regressionProblem) shaped(rowAt shapedRow, free bool) func(coordinates []int) (modelMoments, error) {
 	return p.overScale(free, func(scale float64) (*regressionProblem, rowDensity, float64) {
 		return p, rowAt(scale), logNormal(math.Log(scale), p.logSigmaMean, p.logSigmaSD)
@@ -171,8 +172,8 @@ func (p *regressionProblem) ordered(kind likelihood.Kind) func(coordinates []int
 }
 
 // overScale integrates over the logarithm of the positive parameter that rows have in addition to
-// η. If free is false, the parameter is 1. Given its value, problemAt returns the problem, the
-// density of rows, and the log prior density of the logarithm of the parameter.
+// η. If free is false, the parameter is 1. For a value of the parameter, the argument problemAt
+// returns the problem, the density of rows, and the log prior density of the parameter's logarithm.
 func (p *regressionProblem) overScale(free bool, problemAt func(scale float64) (*regressionProblem, rowDensity, float64)) func(coordinates []int) (modelMoments, error) {
 	return func(coordinates []int) (modelMoments, error) {
 		k := len(coordinates)

@@ -29,7 +29,7 @@ func TestShapedRowsAreTheDensities(t *testing.T) {
 				for _, eta := range []float64{-3, 0, 0.5, 3} {
 					value, slope, curvature := row(y, eta)
 					want := likelihood.LogDensityAt(l, []float64{y}, nil, []float64{eta}, scale)
-					if want < -1e6 { // both are cut off, in different ways
+					if want < -1e6 { // both codes bound such small densities, in different ways
 						continue
 					}
 					assert.InDelta(t, want, value, 1e-6*(1+math.Abs(want)), "%v y=%v η=%v scale=%v", kind, y, eta, scale)
@@ -45,7 +45,7 @@ func TestShapedRowsAreTheDensities(t *testing.T) {
 }
 
 // TestShapedIntegral checks a hurdle model, whose additional parameter ω is the odds of 0, for n
-// zeros. These carry no information on η, and their evidence is the expectation of (ω/(1 + ω))ⁿ
+// zeros. Zeros carry no information on η, and their evidence is the expectation of (ω/(1 + ω))ⁿ
 // over the prior of ω.
 func TestShapedIntegral(t *testing.T) {
 	p := &regressionProblem{

@@ -15,8 +15,8 @@ import (
 const curveKnots = 10
 
 // splineOf returns the log evidence of a node y that is a sum of curves of its parents and, with
-// prior probability one half, also of products of two parents. values holds the values of the
-// parents in the rows of y.
+// prior probability one half, also of products of two parents. The argument values holds the values
+// of the parents in the rows of y.
 func splineOf(data *dag.Data, parents []int, y []float64, values [][]float64) (moments modelMoments, err error) {
 	var columns, products [][]float64
 	var factors [][][]float64 // for each parent: its values, and the first function of its curve

@@ -11,8 +11,8 @@ func uniform(random *rand.Rand, low, high float64) float64 {
 	return low + (high-low)*random.Float64()
 }
 
-// targetsOf returns the column with the name v1, v2, … of the node that was set from outside in
-// each row. set holds the numbers of these nodes from 0, or −1 if no node was set.
+// targetsOf returns the column with the name v1, v2, … of the node that an intervention set in each
+// row. The argument set holds the numbers of these nodes from 0, or −1 if no node was set.
 func targetsOf(set []int) *table.Column {
 	numbers := make([]int, len(set))
 	for i, j := range set {

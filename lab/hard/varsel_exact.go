@@ -16,8 +16,8 @@ import (
 	"github.com/transdim/vti/varsel/exact"
 )
 
-// logScaleSD and logShapeSD are the priors of vti varsel that no option sets. They are repeated
-// here so that an error in the program is not.
+// logScaleSD and logShapeSD are the priors of vti varsel that no option sets. They are written here
+// again so that a wrong prior in the program shows.
 const logScaleSD = 2 // prior sd of log σ, whose prior mean is the log sd of the response
 
 // logShapeSD returns the prior sd of the logarithm of the parameter that a response has in addition
@@ -44,7 +44,7 @@ func exactVarsel(p *varsel.Problem) (*exactPosterior, error) {
 		centre = model.ResponseMean
 	case !design.Likelihood.Continuous():
 		centre = design.Likelihood.Centre(design.Y, design.Offset)
-	case model.ResponseSD > 0: // standardised by the response's sd, not by the sd of the priors
+	case model.ResponseSD > 0: // the response is standardised by its own sd
 		centre = (model.ResponseMean - design.Scaling.YMean) / design.Scaling.YSD
 		spread = model.ResponseSD / design.Scaling.YSD
 		for j := range problem.priorSD {
@@ -156,14 +156,14 @@ func ExactVarsel(_ context.Context, p *varsel.Problem, result *varsel.Result) (l
 	}
 	for _, c := range result.Coefficients {
 		name := c.Name
-		if design.Likelihood == likelihood.CategoricalKind { // of two categories: all coefficients belong to the second one
+		if design.Likelihood == likelihood.CategoricalKind { // of two categories, whose second has the coefficients
 			name = strings.TrimPrefix(name, design.Levels[1]+":")
 		}
 		j := slices.Index(design.Names, name)
 		slope := design.Scaling.YSD
 		switch {
 		case j == design.Scaling.Level && j >= 0:
-			continue // its value depends on the other coefficients
+			continue // the cut point depends on the other coefficients
 		case j >= 0:
 			slope /= design.Scaling.SD[j]
 		case p.UnknownScale():

@@ -30,9 +30,9 @@ import (
 type Varsel struct {
 	// Device computes the answers.
 	Device *gpu.Device
-	// Record holds the settings other than the table, the likelihood and the prior over models.
+	// Record holds all settings except the table, the likelihood and the prior over models.
 	Record varsel.Record
-	// Only, if not nil, is the one likelihood of the tables.
+	// Only, if not nil, is the likelihood of all tables.
 	Only *likelihood.Kind
 }
 
@@ -54,7 +54,7 @@ type hardColumn struct {
 	kind   string
 	values []float64
 	levels []string
-	effect []float64 // its part of the linear predictor, up to the size of the effect
+	effect []float64 // its term of the linear predictor, for an effect of size 1
 }
 
 func (h Varsel) draw(random *rand.Rand) *calibrate.VarselProblem {
@@ -118,8 +118,7 @@ func (h Varsel) draw(random *rand.Rand) *calibrate.VarselProblem {
 	return p
 }
 
-// censor censors all times in y except one to three of them, and returns the column that marks the
-// censored ones with 1.
+// censor censors all times in y except one to three, and returns a column of 1 for censored times.
 func censor(p *calibrate.VarselProblem, y []float64, random *rand.Rand) *table.Column {
 	p.Record.Design.Censored = "cut"
 	p.Flags = append(p.Flags, "--censored cut")
@@ -161,7 +160,7 @@ func hardSizes(kind likelihood.Kind) (rows []int, mostPredictors int) {
 	case likelihood.StudentKind:
 		return []int{2, 3, 4, 6, 9, 14, 25}, mostCellDim - 1
 	}
-	if shapedRows(kind) != nil || kind.Ordered() { // with few rows, posteriors are ridges
+	if shapedRows(kind) != nil || kind.Ordered() { // with few rows, the posterior is a narrow ridge
 		return []int{2, 3, 3, 4, 4, 5, 6, 8, 12, 20, 40}, mostParameters - 2
 	}
 	return []int{3, 5, 8, 12, 20, 40, 80}, mostParameters - 1

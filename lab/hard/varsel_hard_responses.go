@@ -35,7 +35,7 @@ func drawResponse(kind likelihood.Kind, eta []float64, random *rand.Rand) (y []f
 		for i := range y {
 			y[i] = drawShaped(kind, math.Min(level+eta[i], 20), shape, random)
 		}
-	case likelihood.CumulativeLogitKind, likelihood.CumulativeProbitKind, likelihood.CategoricalKind: // three categories, or two
+	case likelihood.CumulativeLogitKind, likelihood.CumulativeProbitKind, likelihood.CategoricalKind: // two or three categories
 		level, gap := uniform(random, -2, 2), math.Pow(10, uniform(random, -1, 1))
 		if kind == likelihood.CategoricalKind {
 			gap = math.Inf(1)
@@ -59,7 +59,7 @@ func drawResponse(kind likelihood.Kind, eta []float64, random *rand.Rand) (y []f
 				scale = math.Pow(10, uniform(random, -12, 12))
 			}
 		} else {
-			scale = math.Pow(10, uniform(random, -1, 2)) // the noise of the bulk has sd 1 by default
+			scale = math.Pow(10, uniform(random, -1, 2)) // by default, noise has sd 1 in most rows
 		}
 		how = fmt.Sprintf("noise %.0e", noise)
 		shift := random.NormFloat64() * math.Pow(10, uniform(random, 0, 4))
@@ -82,7 +82,7 @@ func drawResponse(kind likelihood.Kind, eta []float64, random *rand.Rand) (y []f
 // vti varsel accepts.
 func drawShaped(kind likelihood.Kind, eta, shape float64, random *rand.Rand) float64 {
 	switch kind {
-	case likelihood.ZeroInflatedKind, likelihood.HurdleKind: // fewer zeros, since a table of zeros alone carries no information
+	case likelihood.ZeroInflatedKind, likelihood.HurdleKind: // smaller odds of 0: zeros alone carry no information
 		shape /= 1 + shape
 	}
 	switch y := likelihood.New(kind, likelihood.Shape{}).Draw(eta, shape, random); {

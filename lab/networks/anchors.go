@@ -12,10 +12,9 @@ import (
 
 // anchor is a normal approximation N(center, root rootᵀ) of the posterior given a data set. At the
 // mode of the posterior, each row is approximated to second order by a normal observation of θ (a
-// Gauss-Newton expansion, with Fisher's information for classes and mixtures). The natural
-// parameters of these observations are added. The approximation is exact for means and linear
-// regressions. For classifications, an anchor is instead the normal distribution closest to the
-// posterior (closest.go).
+// Gauss-Newton expansion, with Fisher information for classes and mixtures). The approximation is
+// the prior times these observations. It is exact for means and linear regressions. For
+// classifications, an anchor is instead the normal closest to the posterior (closest.go).
 type anchor struct {
 	center []float64
 	mode   []float64 // the mode that was found; it differs from center only for classifications
@@ -28,8 +27,7 @@ type anchor struct {
 }
 
 // These are the limits of the search for a mode. Regressions and means need one step. The search
-// for networks ends some nats below the mode, where predictions differ little from predictions at
-// the mode.
+// for networks may end some nats below the mode, where predictions are nearly the same.
 const (
 	mostNewtonSteps = 40
 	mostDamping     = 1e12
@@ -83,7 +81,7 @@ func (t *Task) anchor(rows [][]float64) (*anchor, error) {
 	return a, nil
 }
 
-// newtonStep returns (prior·I + S Sᵀ)⁻¹ g, where S are the slopes and g is the gradient. It
+// newtonStep returns (prior·I + S Sᵀ)⁻¹ g, where S is the argument slopes and g the gradient. It
 // factorises a matrix whose size is the number of columns of S, because networks have more weights
 // than a data set has rows.
 func newtonStep(gradient []float64, slopes *mat.Dense, prior float64) ([]float64, error) {
@@ -106,10 +104,11 @@ func newtonStep(gradient []float64, slopes *mat.Dense, prior float64) ([]float64
 	return back.RawVector().Data, nil
 }
 
-// newAnchor returns the anchor with the given center and precision I + S Sᵀ, where S are the
-// slopes. Its root is symmetric, so that each coordinate of z belongs to one parameter. For
-// networks, the root is not symmetric: the coordinates of z are directions in the space of weights,
-// from the directions that the data determine to the directions that they leave to the prior.
+// newAnchor returns the anchor with the given center and precision I + S Sᵀ, where S is the
+// argument slopes. In θ = center + root z, its root is symmetric, so that each coordinate of z
+// belongs to one parameter. For networks, the root is not symmetric: the coordinates of z are
+// directions in the space of weights, ordered from those that the data determine best to those that
+// they leave to the prior.
 func (t *Task) newAnchor(center []float64, slopes *mat.Dense) (*anchor, error) {
 	var directions mat.SVD
 	if !directions.Factorize(slopes, mat.SVDFullU) {
@@ -120,7 +119,7 @@ func (t *Task) newAnchor(center []float64, slopes *mat.Dense) (*anchor, error) {
 	directions.UTo(a.axes)
 	copy(a.scales, directions.Values(nil))
 	for k, v := range a.scales {
-		a.scales[k] = 1 / math.Hypot(1, v) // the precision is at least 1, the precision of the prior
+		a.scales[k] = 1 / math.Hypot(1, v) // at most 1, the scale of the prior
 		a.logDet += math.Log(a.scales[k])
 	}
 	scaled := mat.NewDense(dim, dim, nil)
@@ -204,8 +203,8 @@ func (t *Task) summary(a *anchor) []float64 {
 	return values
 }
 
-// startOfMode returns the start of the search for a mode. It is the same for all data sets of a
-// task of networks, and two rows far apart for a mixture.
+// startOfMode returns the start of the search for a mode. For networks it is the same for all data
+// sets. For a mixture of two components it is two rows far apart.
 func (t *Task) startOfMode(rows [][]float64) []float64 {
 	theta := make([]float64, t.parameters())
 	switch {
@@ -217,7 +216,7 @@ func (t *Task) startOfMode(rows [][]float64) []float64 {
 		first := farthest(rows, middle)
 		copy(theta, first)
 		copy(theta[t.dim:], farthest(rows, first))
-		if theta[0] > theta[t.dim] { // labels are arbitrary
+		if theta[0] > theta[t.dim] { // the order of the components is arbitrary
 			theta = append(theta[t.dim:], theta[:t.dim]...)
 		}
 	case t.kind.isNetwork():
@@ -279,9 +278,9 @@ func (t *Task) expand(rows [][]float64, theta []float64) (value float64, gradien
 	return value, gradient, slopes
 }
 
-// expandComponents adds the gradient and the precisions of one row of a mixture, and returns its
-// log density. The precisions are the precisions given the component, times the probability of the
-// component.
+// expandComponents adds the gradient and the precisions of one row of a mixture, and returns the
+// row's log density. The precision of a component's mean is the precision given that the row is
+// from the component, times the probability of this.
 func (t *Task) expandComponents(row, theta, gradient, precision []float64) (logDensity float64) {
 	var terms [2]float64
 	for k := range terms {
@@ -308,7 +307,7 @@ func (t *Task) response(y, eta float64) (logDensity, slope, information float64)
 		return -left * left / (2 * regressionVariance), left / regressionVariance, 1 / regressionVariance
 	}
 	margin := y * eta / temperature
-	miss := 1 / (1 + math.Exp(margin)) // the probability of the other class
+	miss := 1 / (1 + math.Exp(margin)) // probability of the class that is not y
 	return -math.Max(-margin, 0) - math.Log1p(math.Exp(-math.Abs(margin))), y * miss / temperature, miss * (1 - miss) / (temperature * temperature)
 }
 

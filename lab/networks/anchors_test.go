@@ -17,7 +17,7 @@ import (
 	"github.com/transdim/vti/lab/testkit"
 )
 
-// computed returns the tasks with a computed start, by name.
+// computed returns the tasks with a computed normal approximation of the posterior, by name.
 func computed(t *testing.T) map[string]*Task {
 	t.Helper()
 	tasks, err := Tasks(Options{Computed: true})
@@ -90,7 +90,7 @@ func TestAnchorsOfLinearTasksAreExact(t *testing.T) {
 func TestAnchorsAreModes(t *testing.T) {
 	for name, task := range computed(t) {
 		if task.parameters() > 300 || task.kind.hasClasses() {
-			continue // takes seconds, or is tested in closest_test.go
+			continue // these take seconds, or are tested in closest_test.go
 		}
 		random := stream.Rand(4, name)
 		d := task.dataSet(random)
@@ -109,11 +109,11 @@ func TestAnchorsAreModes(t *testing.T) {
 		value, gradient, slopes := task.expand(d.rows, a.center)
 		step, err := newtonStep(gradient, slopes, 1)
 		require.NoError(t, err)
-		if left := floats.Dot(step, gradient); !task.kind.isNetwork() { // for networks, the search ends before the mode
+		if left := floats.Dot(step, gradient); !task.kind.isNetwork() { // the search for networks ends before the mode
 			require.Less(t, left, 1e-4, "%s: twice the nats that are left to gain", name)
 		}
 		require.GreaterOrEqual(t, value, density(theta))
-		var precision, unit mat.Dense // rootᵀ (I + S Sᵀ) root = I
+		var precision, unit mat.Dense // unit is rootᵀ (I + S Sᵀ) root = I
 		precision.Mul(slopes, slopes.T())
 		for i := range theta {
 			precision.Set(i, i, precision.At(i, i)+1)
@@ -134,9 +134,9 @@ func TestAnchorsAreModes(t *testing.T) {
 	}
 }
 
-// TestComputedStartsAreThePosterior checks that, on linear tasks, a network with a computed start
-// equals the posterior before training, and that a network that starts from the prior is far from
-// the posterior.
+// TestComputedStartsAreThePosterior checks networks before training, on linear tasks. A network
+// that starts from a computed approximation must equal the posterior, and a network that starts
+// from the prior must be far from the posterior.
 func TestComputedStartsAreThePosterior(t *testing.T) {
 	device, err := gpu.Open(gpu.CPU)
 	require.NoError(t, err)
@@ -164,8 +164,8 @@ func TestComputedStartsAreThePosterior(t *testing.T) {
 	}
 }
 
-// TestGraphsHaveTheDensitiesOfAnchors checks that LogJoint agrees with the log density that anchors
-// expand, up to a constant that depends on the data set only.
+// TestGraphsHaveTheDensitiesOfAnchors checks that LogJoint agrees with the log density whose
+// expansions give anchors, up to a constant that depends on the data set only.
 func TestGraphsHaveTheDensitiesOfAnchors(t *testing.T) {
 	testkit.Slow(t)
 	device, err := gpu.Open(gpu.CPU)
@@ -173,7 +173,7 @@ func TestGraphsHaveTheDensitiesOfAnchors(t *testing.T) {
 	defer device.Close()
 	for name, task := range computed(t) {
 		if task.parameters() > 300 {
-			continue // takes seconds
+			continue // these take seconds
 		}
 		cfg := amortize.Config{
 			Steps: 1, Batch: 1, Draws: 2, LearningRate: 1e-9, Seed: 1, Objective: amortize.ReverseKL, Flow: cosmic.Config{Kind: cosmic.Diagonal, Layers: 1, Hidden: 4},

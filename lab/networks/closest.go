@@ -16,8 +16,8 @@ import (
 // acts as a normal observation of xᵀθ. The slope and the precision of this observation are the
 // means of the first and of minus the second derivative of log p(y | xᵀθ) under the normal itself
 // (Opper and Archambeau 2009, section 3). The normal and these means are therefore computed in
-// turn, starting from center. An expansion at the mode would be far wider than the posterior,
-// because rows far on their side of the boundary carry no information to second order there.
+// turn, starting from the argument center. An expansion at the mode would be far wider than the
+// posterior, because rows far from the boundary between classes have almost no second derivative.
 func (t *Task) closest(rows [][]float64, center []float64) (theta []float64, slopes *mat.Dense, err error) {
 	n, dim := len(rows), len(center)
 	x := mat.NewDense(n, dim, nil)
@@ -26,14 +26,14 @@ func (t *Task) closest(rows [][]float64, center []float64) (theta []float64, slo
 	}
 	var products mat.SymDense // K, the prior covariance of Xθ
 	products.SymOuterK(1, x)
-	precisions, weighted := make([]float64, n), make([]float64, n) // precisions of the observations, and observations times precisions
+	precisions, weighted := make([]float64, n), make([]float64, n) // of the observations: precisions, and values times precisions
 	mean, variance := mat.NewVecDense(n, nil), make([]float64, n)
 	mean.MulVec(x, mat.NewVecDense(dim, center))
 	for i := range variance {
 		variance[i] = products.At(i, i) / 10
 	}
 	var coefficients mat.VecDense // θ = Xᵀ coefficients
-	part := 1.0                   // the first turn goes all the way, since there are no precisions before it
+	part := 1.0                   // the first iteration goes all the way to its new values
 	for range mostClosestSteps {
 		moved := 0.0
 		for i, row := range rows {
@@ -92,8 +92,8 @@ func (t *Task) closest(rows [][]float64, center []float64) (theta []float64, slo
 	return eta.RawVector().Data, slopes, nil
 }
 
-// approach moves a number towards next, by a part of their distance. It returns the distance
-// divided by 1 + |next|.
+// approach moves a number towards the argument next, by a fraction, part, of the distance between
+// them. It returns the distance divided by 1 + |next|.
 func approach(number *float64, next, part float64) (way float64) {
 	way = math.Abs(next-*number) / (1 + math.Abs(next))
 	*number += part * (next - *number)
@@ -101,19 +101,19 @@ func approach(number *float64, next, part float64) (way float64) {
 }
 
 // These are the limits of the iteration of closest, and the part of the way to the new values that
-// each iteration goes. Without it, the iteration would swing between normals that are too wide and
-// too narrow.
+// each iteration goes. With whole steps, the iteration would alternate between normals that are too
+// wide and too narrow.
 const (
 	mostClosestSteps = 200
 	closestPart      = 0.3
-	closestTolerance = 1e-3 // of precisions, and of precisions times observations
+	closestTolerance = 1e-3 // largest relative change of precisions at the end
 )
 
 // closestDiagonal returns the centers and scales of a normal with independent parameters that is
 // close to the posterior of a network. It minimises KL(normal ‖ posterior) approximately, by
 // stochastic gradient steps from a mode (Kucukelbir et al. 2017, equation 5; Adam). An expansion at
-// the mode would be far wider than the posterior of a classification (see closest), and over such
-// distances a network is not linear.
+// the mode would be far wider than the posterior of a classification, and over such distances a
+// network is not linear.
 func (t *Task) closestDiagonal(rows [][]float64, mode []float64) (center, scales []float64) {
 	dim := len(mode)
 	random := stream.Rand(1, "closest")
@@ -151,10 +151,10 @@ const (
 // adam holds the moving averages of gradients and their squares (Kingma and Ba 2015).
 type adam struct {
 	first, second             []float64
-	firstWeight, secondWeight float64 // total weights of all gradients so far
+	firstWeight, secondWeight float64 // total weights in the two moving averages
 }
 
-// climb adds a step of size rate to parameters.
+// climb adds a step of size rate, in the direction of the averaged gradient, to parameters.
 func (a *adam) climb(parameters, gradient []float64, rate float64) {
 	const firstDecay, secondDecay = 0.9, 0.99
 	a.firstWeight = firstDecay*a.firstWeight + 1 - firstDecay

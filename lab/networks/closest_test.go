@@ -36,8 +36,8 @@ func TestExpectedClass(t *testing.T) {
 }
 
 // TestClosestNormal checks that no normal nearby with another center or scale has a smaller
-// divergence than the closest normal. All divergences use the same standard normal draws and their
-// negatives.
+// divergence from the posterior than the result of closest. All divergences use the same standard
+// normal draws and their negatives.
 func TestClosestNormal(t *testing.T) {
 	testkit.Slow(t)
 	task := computed(t)["classes-5"]

@@ -39,8 +39,8 @@ func ParseSource(s string) (Source, error) {
 }
 
 // These are the indices of the arrays of a problem, in which N is the largest number of rows, W the
-// width of a row and D the number of parameters. The last four are only there with a computed
-// start.
+// width of a row and D the number of parameters. The last four arrays exist only if q(θ | data)
+// starts from a computed approximation.
 const (
 	rowsArray    = iota // [N, W]
 	presentArray        // [N]
@@ -50,8 +50,7 @@ const (
 	summaryArray        // input of the network
 )
 
-// dataSet is a data set together with a function, more, that draws further rows from the same
-// source.
+// dataSet is a data set with a function more, which draws further rows from its source.
 type dataSet struct {
 	rows  [][]float64
 	theta []float64 // nil for data from outside the model
@@ -117,8 +116,7 @@ func processFunction(dim int, random *rand.Rand) func(x []float64) float64 {
 	}
 }
 
-// networkFunction draws a network of two hidden layers of 16 rectified units, with He's initial
-// weights.
+// networkFunction draws a network of two layers of 16 rectified units, with He's initial weights.
 func networkFunction(dim int, random *rand.Rand) func(x []float64) float64 {
 	const units = 16
 	layer := func(inputs, outputs int, scale float64) func(x []float64) []float64 {
@@ -149,8 +147,8 @@ func (t *Task) Simulate(random *rand.Rand) (*amortize.Problem, error) {
 	return problem, err
 }
 
-// problem returns a data set in the form that a network reads, and its anchor, which is nil without
-// a computed start.
+// problem returns a data set in the form that a network reads, and its anchor, the normal
+// approximation from which q(θ | data) starts. The anchor is nil if q starts from the prior.
 func (t *Task) problem(d dataSet) (*amortize.Problem, *anchor, error) {
 	rows, present := make([]float64, mostRows*t.width()), make([]float64, mostRows)
 	for i, row := range d.rows {
@@ -181,8 +179,8 @@ func (t *Task) problem(d dataSet) (*amortize.Problem, *anchor, error) {
 	return p, a, nil
 }
 
-// labelled returns the parameters of a mixture with its two components in the order of center.
-// Labels are arbitrary, and a computed start has one of the two orders. For other tasks, it returns
+// labelled returns the parameters of a mixture with its two components in the order in which they
+// are nearer to the argument center, because the order is arbitrary. For other tasks, it returns
 // theta.
 func (t *Task) labelled(theta, center []float64) []float64 {
 	if t.kind != mixtureMeans {
@@ -229,8 +227,8 @@ func (t *Task) drawRow(theta []float64, random *rand.Rand) []float64 {
 	return row
 }
 
-// loss returns the figure of a row under parameters: a squared distance or, for classes, 100 if the
-// predicted class is right and 0 otherwise.
+// loss returns the error of a row under parameters, a squared distance. For classes it returns 100
+// if the predicted class is right and 0 otherwise.
 func (t *Task) loss(row, theta []float64) float64 {
 	distance := func(mean []float64) (sum float64) {
 		for j, m := range mean {

@@ -38,7 +38,7 @@ func ParseEncoder(s string) (Encoder, error) { return encoders.Parse(s) }
 // induced is the number of learned points of InducedSets.
 const induced = 16
 
-// In returns the configuration of a network with this encoder.
+// In returns the configuration c, changed to a network with the encoder e.
 func (e Encoder) In(c encode.Config) encode.Config {
 	c.Pool = map[Encoder]func(*context.Context, encode.Config, *Node, *Node) *Node{Transformer: transform, InducedSets: induce}[e]
 	return c
@@ -52,7 +52,7 @@ func transform(ctx *context.Context, c encode.Config, rows, present *Node) *Node
 	all := StopGradient(Concatenate([]*Node{token, present}, 1))
 	for i := range c.Layers {
 		queries := x
-		if i == c.Layers-1 { // only the class token of the last layer is read
+		if i == c.Layers-1 { // of the last layer, only the output of the class token is used
 			queries = firstOf(x)
 		}
 		x = c.Attend(ctx.In(fmt.Sprintf("layer%d", i)), queries, x, all)

@@ -15,8 +15,9 @@ import (
 	"github.com/transdim/vti/internal/stream"
 )
 
-// Result is the quality of a network on a task. A figure is the expected squared distance, or the
-// accuracy in percent, of fresh rows under draws of the parameters, averaged over data sets.
+// Result is the quality of a network on a task. It is measured by a figure: the expected squared
+// distance, or the accuracy in percent, of fresh rows under draws of the parameters, averaged over
+// data sets.
 type Result struct {
 	// Prior is the figure under the prior, and Optimum the figure at the mode of the posterior of
 	// each data set. Start is the figure under the normal approximation computed for each data set.
@@ -26,24 +27,23 @@ type Result struct {
 	// Gain is the advantage of the network over the prior, averaged over data sets, and GainSE its
 	// standard error.
 	Gain, GainSE float64
-	// Divergence is KL(network ‖ posterior) in nats where the posterior is known, and NaN
-	// otherwise.
+	// Divergence is KL(network ‖ posterior) in nats if the posterior is known, and NaN otherwise.
 	Divergence float64
 	// Share is the effective sample size of the network's draws, as importance samples of the
 	// posterior, divided by their number, averaged over data sets.
 	Share float64
-	// Swapped, for a mixture, is the share of draws in the less frequent order of the two means,
-	// averaged over data sets, and SwappedSE is its standard error. Modes holds draws for the first
-	// data set, one in each row.
+	// Swapped, for a mixture of two components, is the share of draws in the less frequent order of
+	// the two means, averaged over data sets, and SwappedSE is its standard error. Modes holds
+	// draws for the first data set, one in each row.
 	Swapped, SwappedSE float64
 	Modes              [][]float64
 	// Curve is the mean objective during training.
 	Curve []Point
 }
 
-// Point is the mean objective over the steps since the point before it.
+// Point is the mean objective over the training steps after the preceding point.
 type Point struct {
-	Step int     // the number of steps so far
+	Step int     // number of training steps up to this point
 	Loss float64 // the mean objective, in nats
 }
 
@@ -51,7 +51,7 @@ type Point struct {
 const freshRows = 50
 
 // Measure trains a network on a task and measures it on dataSets fresh data sets. With the forward
-// objective it is trained on data of the model, for every source of the task.
+// objective it is trained on data from the model, whatever the source of the data sets.
 func Measure(ctx context.Context, device *gpu.Device, t *Task, cfg amortize.Config, dataSets int, progress func(text string)) (*Result, error) {
 	r := &Result{Divergence: math.NaN(), Swapped: math.NaN(), SwappedSE: math.NaN()}
 	if err := t.check(cfg.Objective); err != nil {
@@ -162,7 +162,7 @@ func rowsOf(m *mat.Dense) (rows [][]float64) {
 	return rows
 }
 
-// expected returns the mean figure of rows under the draws in theta.
+// expected returns the mean squared distance or accuracy of rows under the draws in theta.
 func (t *Task) expected(rows [][]float64, theta *mat.Dense) (sum float64) {
 	draws, _ := theta.Dims()
 	for k := range draws {

@@ -16,7 +16,7 @@ import (
 	"github.com/transdim/vti/internal/stream"
 )
 
-// These are the settings of the Markov chains, chosen by hand.
+// These are the settings of the Markov chains.
 const (
 	chainIterations = 320
 	leapfrogSteps   = 64
@@ -27,8 +27,8 @@ const (
 // TestQualityOfPosteriorOfNetworks prints the figures that vtilab paper exchangeable table1 would
 // have under the posterior itself, for tasks of networks and of classes, on the same data sets. It
 // uses Hamiltonian Monte Carlo from the true weights, which are a draw from the posterior of the
-// data set. Figures of quarters of the chains show whether these are long enough to forget that
-// draw. With 25 predictors, the test takes minutes on an idle machine.
+// data set. The figures from the four quarters of the chains agree if the chains are long enough.
+// With 25 predictors, the test takes minutes on an idle machine.
 //
 //	go test -tags quality -v -run PosteriorOfNetworks/nonlinear-5 ./lab/networks
 func TestQualityOfPosteriorOfNetworks(t *testing.T) {
@@ -42,7 +42,7 @@ func TestQualityOfPosteriorOfNetworks(t *testing.T) {
 			var quarters [4][]float64
 			var figure, optimum, center, accepted []float64
 			for i := range measuredSets {
-				random := stream.Rand(1, fmt.Sprintf("data set/%d", i)) // the data sets of the benchmark
+				random := stream.Rand(1, fmt.Sprintf("data set/%d", i)) // the random numbers of the benchmark's data sets
 				d := task.dataSet(random)
 				a, err := task.anchor(d.rows)
 				require.NoError(t, err)
@@ -102,7 +102,7 @@ func (t *Task) hamiltonian(d dataSet, random *rand.Rand) (draws *mat.Dense, acce
 	value, slope := t.slope(d.rows, position)
 	tuning := chainIterations / 4
 	for i := range tuning + chainIterations {
-		if i == tuning { // a draw from the posterior again
+		if i == tuning { // return to the true weights, a draw from the posterior
 			copy(position, d.theta)
 			value, slope = t.slope(d.rows, position)
 		}

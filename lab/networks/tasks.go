@@ -30,8 +30,8 @@ import (
 // leastRows and mostRows are the smallest and the largest number of rows of a data set.
 const leastRows, mostRows = 64, 128
 
-// These are the sizes of noise in Mittal et al. (2023): the variance of the noise of regressions,
-// and the temperature of logits.
+// These are constants of Mittal et al. (2023): the variance of the noise of regressions, and the
+// number by which logits are divided.
 const (
 	regressionVariance = 0.25
 	temperature        = 0.1
@@ -40,8 +40,7 @@ const (
 // mixtureVariance is the variance of each coordinate about the mean of its component.
 const mixtureVariance = 0.05
 
-// hiddenUnits is the number of hidden units, with tanh activation, of the networks of the nonlinear
-// tasks.
+// hiddenUnits is the number of hidden units, with tanh activation, of networks of nonlinear tasks.
 const hiddenUnits = 32
 
 // kind is the kind of rows of a task.
@@ -79,13 +78,13 @@ type Options struct {
 
 // Task is a task of table 1, as an amortize.Family with a single model. Parameters θ have a
 // standard normal prior. With Options.Computed, the parameters of the family are the z for which θ
-// = center + root z; see anchor.
+// = center + root z, where N(center, root rootᵀ) is a computed approximation of the posterior.
 type Task struct {
 	// Name is the name of the task, for instance "regression-5" with 5 predictors.
 	Name    string
 	options Options
 	kind    kind
-	dim     int // numbers in a row without the response
+	dim     int // numbers in a row, except the response
 	// Accuracy reports whether the figure of the task is the accuracy in percent instead of a
 	// squared distance.
 	Accuracy bool
@@ -98,8 +97,7 @@ type Task struct {
 	inverse    mat.TriDense // L⁻¹ of Σ = L Lᵀ, so that Σ⁻¹ = L⁻ᵀ L⁻¹
 }
 
-// Tasks returns the tasks of table 1. If the data come from outside the model, these are only the
-// regressions.
+// Tasks returns the tasks of table 1. For data from outside the model, these are the regressions.
 func Tasks(o Options) ([]*Task, error) {
 	encoder, err := encode.New(o.Kind.In(o.Encoder))
 	if err != nil {
@@ -124,14 +122,14 @@ func Tasks(o Options) ([]*Task, error) {
 			t.drawCovariance()
 		}
 	}
-	if o.Source != FromModel { // the other sources are functions of x
+	if o.Source != FromModel { // other sources have a response
 		tasks = slices.DeleteFunc(tasks, func(t *Task) bool { return t.kind != regression && t.kind != nonlinear })
 	}
 	return tasks, nil
 }
 
-// drawCovariance draws a covariance Σ that is not diagonal. Its trace is the figure of the networks
-// in the paper.
+// drawCovariance draws a covariance Σ that is not diagonal. Its trace is the expected squared
+// distance of the networks in the paper.
 func (t *Task) drawCovariance() {
 	random := stream.Rand(1, "covariance")
 	a := mat.NewDense(t.dim, t.dim, nil)
@@ -164,7 +162,7 @@ func fill(m *mat.Dense, draw func() float64) {
 func (t *Task) Space() space.Space {
 	sp, err := space.NewTable([][]bool{slices.Repeat([]bool{true}, t.parameters())})
 	if err != nil {
-		panic(err) // at least one parameter
+		panic(err) // impossible, since there is a parameter
 	}
 	return sp
 }

@@ -11,16 +11,16 @@ import (
 	"github.com/transdim/vti/lab/published"
 )
 
-// constant is a number of the robust design, as printed in table 2 and as estimated from simulated
-// tables.
+// constant is a constant of the simulation of robust regressions, as printed in table 2 of Davies
+// et al. (2025) and as estimated from simulated tables.
 type constant struct {
 	name  string
 	paper float64
 	ours  estimate
 }
 
-// designTable returns the study of table 2: the constants of the robust design, estimated from
-// simulated tables.
+// designTable returns the study of table 2 of Davies et al. (2025): the constants of the simulation
+// of robust regressions, estimated from simulated tables.
 func designTable() *Study {
 	s := settingsOf[vtiSettings]("vti")
 	levels := []string{"none", "medium", "high"}
@@ -60,8 +60,8 @@ func designTable() *Study {
 	}
 }
 
-// measureDesign simulates tables of a level of misspecification and estimates the constants of the
-// design from them.
+// measureDesign simulates tables at a level of misspecification and estimates the constants of the
+// simulation from them.
 func measureDesign(s vtiSettings, level string) ([]constant, error) {
 	known := s.Levels[level]
 	simulation := published.Design{Rows: s.DesignRows, Predictors: s.Predictors, Seed: 1}
@@ -119,7 +119,7 @@ func effectOf(x, y []float64) (slope estimate, residuals []float64) {
 	return slope, residuals
 }
 
-// measureInclusion returns the mean share of predictors that matter, over many simulated tables.
+// measureInclusion returns the mean share of predictors with an effect, over many simulated tables.
 func measureInclusion(s vtiSettings, simulation published.Design) (estimate, error) {
 	const tables = 2000
 	simulation.Rows = 3

@@ -10,9 +10,10 @@ import (
 // estimate is a mean with its standard error.
 type estimate struct{ mean, se float64 }
 
-// meanOf returns the mean of values. Values with the same number in groups may depend on each
-// other, like draws of one Markov chain, but different groups are independent; the standard error
-// takes this into account. groups is nil if all values are independent.
+// meanOf returns the mean of values. The argument groups holds a number for each value. Values with
+// equal numbers may depend on each other, like draws of one Markov chain; values with different
+// numbers are independent. The standard error takes this into account. If groups is nil, all values
+// are independent.
 func meanOf(values []float64, groups []int) estimate {
 	mean := stat.Mean(values, nil)
 	sums := map[int]float64{}

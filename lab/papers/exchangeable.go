@@ -17,8 +17,8 @@ import (
 )
 
 // exchangeableSettings holds the settings of Mittal et al. (2023): table 1, and appendices B and C.
-// The paper states neither the number of training steps nor the number of data sets in a step;
-// these are OurSteps and OurBatch.
+// The paper states neither the number of training steps nor the number of data sets in a step.
+// OurSteps and OurBatch are used instead.
 type exchangeableSettings struct {
 	Tasks         []string             `json:"tasks"`
 	Prior         []float64            `json:"prior"`
@@ -55,7 +55,7 @@ var (
 	starts     = []string{"plain", "computed"}
 )
 
-// network is one cell of a table of networks: a task, and the network trained on it.
+// network is a task and a network trained on it: a cell of table 1.
 type network struct {
 	task, encoder, q, objective, start, data string
 	width, steps, batch                      int
@@ -136,7 +136,8 @@ func networkClaims(rows []Row) (claims []Claim) {
 	return claims
 }
 
-// best returns the row of n with the largest product of width and steps, or nil if there is none.
+// best returns the row with the measurement of network n that has the largest product of width and
+// steps, or nil if there is none.
 func best(rows []Row, n network) (found Row) {
 	for _, row := range rows {
 		if row["task"] != n.task || row["encoder"] != n.encoder || row["q"] != n.q || row["objective"] != n.objective || row["start"] != n.start || row["data"] != n.data {
@@ -211,8 +212,7 @@ func networkTable(name, title, note string, tasks []string, data []string) *Stud
 	}
 }
 
-// modesFigure returns the study of figure 2: the orders in which a network draws the two means of a
-// mixture.
+// modesFigure returns the study of figure 2: the order of the two means of a mixture in draws.
 func modesFigure() *Study {
 	s := settingsOf[exchangeableSettings]("exchangeable")
 	cases := []network{

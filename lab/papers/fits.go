@@ -12,8 +12,8 @@ import (
 	"github.com/transdim/vti/internal/picture"
 )
 
-// fitKeys and fitValues are the columns of the CSV file of fits to the robust design, which figures
-// 2 and 4 to 10 share.
+// fitKeys and fitValues are the columns of the CSV file of fits to robust regressions, which
+// figures 2 and 4 to 10 share.
 var (
 	fitKeys   = []string{"level", "prior", "predictors", "data_set", "sampler", "flow", "steps", "batch"}
 	fitValues = []string{
@@ -99,8 +99,8 @@ func fitClaims(rows []Row) (claims []Claim) {
 	return claims
 }
 
-// longest returns, of the rows that differ only in the number of steps or the batch, the row with
-// the most steps.
+// longest returns one row of each group of rows that differ only in the number of steps or the
+// batch: the row with the most steps.
 func longest(rows []Row) []Row {
 	best := map[string]int{}
 	var order []string
@@ -167,8 +167,7 @@ func modelsFigure(name, title string, levels, priors []string) *Study {
 	}
 }
 
-// average returns the mean of a column over rows, followed by the number of rows if there are
-// several.
+// average returns the mean of a column over rows, and the number of rows if there are several.
 func average(rows []Row, column string, decimals int) string {
 	sum, n := 0.0, 0
 	for _, row := range rows {
@@ -194,7 +193,7 @@ func short(value float64, decimals int) string {
 	return text(value, decimals)
 }
 
-// span returns the range of a column of whole numbers.
+// span returns the range of a column of whole numbers as a text.
 func span(rows []Row, column string) string {
 	least, most := math.Inf(1), math.Inf(-1)
 	for _, row := range rows {
@@ -221,7 +220,7 @@ func samplerLegend(whole *picture.Picture, samplers []string) {
 
 // modelsPicture returns a picture with two panels for each flow. The upper panel shows
 // probabilities of models under q, the lower one cross-entropies, both against the probability of
-// the model under the reference.
+// the model under the reference posterior.
 func modelsPicture(name, title string, rows []Row, s vtiSettings) *picture.Picture {
 	const width, height, least = picture.Page / 3, 150, 1e-5
 	whole := picture.New(name, title, picture.Page, 2*height+14)
@@ -317,7 +316,7 @@ func cardinalityFigure() *Study {
 // collapses has an excess of many orders of magnitude.
 func cardinalityPicture(rows []Row, g fitSettings) *picture.Picture {
 	const width, height = picture.Page / 2, 180
-	const leastExcess = 0.01 // smaller or negative ones are noise of the draws
+	const leastExcess = 0.01 // smaller and negative excesses are noise of the draws
 	whole := picture.New("vti-fig4", "Cross-entropy less entropy of the posterior", picture.Page, height+14)
 	for column, level := range g.Levels {
 		var x, y []float64

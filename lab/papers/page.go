@@ -74,7 +74,8 @@ func (s *Study) section(page *strings.Builder, dir string) error {
 	return nil
 }
 
-// measured returns the number of cells that have a row, with any number of steps, batch and width.
+// measured returns the number of cells that have a row; the row's numbers of steps, batch and width
+// do not matter.
 func (s *Study) measured(cells []Cell, rows []Row) (count int) {
 	name := func(key []string) string {
 		var parts []string
@@ -97,7 +98,7 @@ func (s *Study) measured(cells []Cell, rows []Row) (count int) {
 	return count
 }
 
-// longestCell is the length from which on Summary leaves out a value.
+// longestCell is the number of characters from which on Summary leaves out a value.
 const longestCell = 40
 
 // Summary writes the rows of a study for a terminal, and its claims.

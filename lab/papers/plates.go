@@ -19,7 +19,7 @@ type paviSettings struct {
 	Groups      []int                `json:"groups"`
 	Reduced     []int                `json:"reduced"` // groups in a step
 	DataSets    int                  `json:"data_sets"`
-	Asymptotic  []float64            `json:"asymptotic"` // the evidence
+	Asymptotic  []float64            `json:"asymptotic"` // log evidence
 	ELBO        map[string][]float64 `json:"elbo"`
 	Weights     map[string][]int     `json:"weights"`
 	Convergence struct {
@@ -129,7 +129,7 @@ func (l *Lab) plates(f plateFit) (*plates, error) {
 // gapOf returns the log evidence minus the ELBO.
 func gapOf(row Row) float64 { return row.number("log_evidence") - row.number("elbo") }
 
-// matching returns the rows of a cell, for any data set and number of steps.
+// matching returns the rows of a cell with any data set and number of steps.
 func (f plateFit) matching(rows []Row) []Row {
 	return slices.DeleteFunc(slices.Clone(rows), func(r Row) bool {
 		return r["model"] != f.model || r["groups"] != strconv.Itoa(f.groups) || r["dim"] != strconv.Itoa(f.dim) || r["batch"] != strconv.Itoa(f.batch) ||
@@ -137,9 +137,10 @@ func (f plateFit) matching(rows []Row) []Row {
 	})
 }
 
-// plateStudy is a study of families of approximations. cells are its cells for one data set, and
-// sets is the number of data sets. quick are the cells of its quick form. published returns the gap
-// to the evidence that the paper prints for a cell, in nats per group.
+// plateStudy is a study of families of approximations. The field cells holds its cells for one data
+// set, sets is the number of data sets, and quick holds the cells of its quick form for tests. The
+// function published returns the gap to the evidence that the paper prints for a cell, in nats per
+// group.
 type plateStudy struct {
 	paper, name, title, note string
 	cells                    []plateFit
@@ -237,7 +238,8 @@ func aboveClaim(rows []Row) []Claim {
 	}}
 }
 
-// paviStudies returns table B.1, both panels of figure 2, and the studies that are missing.
+// paviStudies returns table B.1, both panels of figure 2, and studies of the paper that cannot be
+// run.
 func paviStudies() []*Study {
 	s := settingsOf[paviSettings]("pavi")
 	scaling := plateStudy{
@@ -307,7 +309,7 @@ func paviStudies() []*Study {
 	}
 }
 
-// adaviStudies returns table 2 and the studies that are missing.
+// adaviStudies returns table 2 and studies of the paper that cannot be run.
 func adaviStudies() []*Study {
 	s := settingsOf[adaviSettings]("adavi")
 	amortized := plateStudy{
@@ -334,7 +336,7 @@ func adaviStudies() []*Study {
 	}
 }
 
-// branchStudies returns figure 7 and the study that is missing.
+// branchStudies returns figure 7 and a study of the paper that cannot be run.
 func branchStudies() []*Study {
 	s := settingsOf[branchSettings]("branch")
 	families := []hbm.Family{hbm.Joint, hbm.Branch, hbm.AmortizedBranch}

@@ -32,7 +32,8 @@ func newEffects(groups, samples, dim int, sd [3]float64, seed uint64) *plates {
 
 	random := stream.Rand(seed, fmt.Sprintf("effects/%d", groups))
 	x := make([]float64, groups*samples*dim)
-	// The averages of groups are normal about the common mean, with variance sd[1]² + within.
+	// The averages of groups are normal about the common mean, with variance sd[1]² + within, where
+	// within is the variance of an average about the mean of its group.
 	n, m := float64(samples), float64(groups)
 	within, shared := sd[2]*sd[2]/n, sd[0]*sd[0]
 	spread := sd[1]*sd[1] + within
@@ -108,7 +109,7 @@ func newRegressions(groups, rows, dim int) (*plates, error) {
 		}
 		var cholesky mat.Cholesky
 		var inverse mat.SymDense
-		cholesky.Factorize(a) // at least the identity
+		cholesky.Factorize(a) // succeeds, since a is at least the identity
 		if err := cholesky.InverseTo(&inverse); err != nil {
 			return nil, err
 		}

@@ -20,12 +20,12 @@ import (
 	"github.com/transdim/vti/varsel"
 )
 
-// robust is a table of the robust design together with a prior. level and prior are names in the
-// settings.
+// robust is a simulated table of a robust regression together with a prior. The fields level and
+// prior are names in the settings.
 type robust struct {
 	level, prior string
 	predictors   int
-	number       int // of the data set, which is its seed
+	number       int // number of the data set, which is its seed
 }
 
 func (r robust) String() string {
@@ -173,11 +173,11 @@ func (l *Lab) train(ctx context.Context, f fit) (*varsel.Problem, *vti.Posterior
 
 // comparison compares a fit with the reference of its table. Entropies are in nats.
 type comparison struct {
-	variation, variationDefault float64 // total variation from the reference: of q(m), and of a default answer with another seed
+	variation, variationDefault float64 // distance from the reference: of q(m), and of a default answer with another seed
 	entropy, crossEntropy       estimate
 	within                      estimate // KL(posterior ‖ q) of the coefficients given the model
 	gain, modelGain             estimate // increase of log q(m, θ) and log q(m) by training, at draws of the reference
-	slope                       float64  // slope of within on log10 of the probability of the model
+	slope                       float64  // slope of within on log10 of the model's probability
 	models                      []modelFit
 }
 
@@ -238,8 +238,8 @@ func (l *Lab) compare(ctx context.Context, f fit) (*comparison, *reference, erro
 const drawnModels = 1 << 16
 
 // modelsUnder returns the probabilities of models under q. They are exact for the models among
-// drawnModels draws. The remaining probability is divided equally among the other models, each of
-// which has at most about 1/drawnModels.
+// drawnModels draws. The remaining probability is divided equally among all other models. Each of
+// these has a probability of at most about 1/drawnModels.
 func modelsUnder(posterior *vti.Posterior, all []string) (map[string]float64, error) {
 	codes, logQ, err := posterior.SampleModels(drawnModels, "models")
 	if err != nil {
@@ -294,8 +294,7 @@ func startDensity(code []int32, theta []float64) float64 {
 	return sum
 }
 
-// fewestDraws is the smallest number of draws of a model from which the fit of its coefficients is
-// computed.
+// fewestDraws is the smallest number of draws of a model with which its coefficients are compared.
 const fewestDraws = 10
 
 // fillModels compares q and the reference for each model.

@@ -42,7 +42,7 @@ func TestFillModels(t *testing.T) {
 	require.Equal(t, modelFit{bits: "1", reference: 0.25, q: 0.5, nats: 4}, read[1])
 }
 
-// TestModelsUnder compares probabilities of models found by draws with a certificate, up to the
+// TestModelsUnder compares probabilities of models found by draws with exact ones, up to the
 // probability of a model that is not drawn.
 func TestModelsUnder(t *testing.T) {
 	testkit.Slow(t)
@@ -73,7 +73,7 @@ func TestStartDensity(t *testing.T) {
 	require.InDelta(t, want-2-math.Log(2*math.Pi)/2, startDensity([]int32{1}, []float64{1, 2}), 1e-12)
 }
 
-// TestLongest checks that the longest of several trainings of a cell is on the page.
+// TestLongest checks that longest returns the longest of several trainings of a cell.
 func TestLongest(t *testing.T) {
 	rows := []Row{
 		{"level": "none", "flow": "diag", "steps": "100", "variation": "0.5"}, {"level": "none", "flow": "diag", "steps": "2000", "variation": "0.25"},

@@ -45,8 +45,9 @@ type vtiSettings struct {
 }
 
 // vtiLevel is a level of misspecification. Sigma holds the standard deviations of the noise of most
-// rows and of outliers, and Effects the two effects. Mixed is the share of predictors without an
-// effect that are mixed with other predictors, and Mixture the weight of the mixture.
+// rows and of outliers, and Effects the effects in the first and the second half of the rows. Mixed
+// is the share of predictors without an effect to which other predictors are added, and Mixture the
+// weight of the added predictors.
 type vtiLevel struct {
 	Sigma   [2]float64 `json:"sigma"`
 	Effects [2]float64 `json:"effects"`
@@ -64,7 +65,7 @@ type flowSize struct {
 	Blocks int `json:"blocks"`
 }
 
-// fitSettings is a grid of fits. Where Levels or Predictors are empty, the figure sets them.
+// fitSettings is a grid of fits. If Levels or Predictors is empty, the study of a figure sets it.
 type fitSettings struct {
 	Levels     []string `json:"levels"`
 	Predictors []int    `json:"predictors"`
@@ -73,5 +74,5 @@ type fitSettings struct {
 	DataSets   int      `json:"data_sets"`
 	Steps      int      `json:"steps"`
 	Batch      int      `json:"batch"`
-	Draws      int      `json:"draws"` // for the comparison of densities
+	Draws      int      `json:"draws"` // number of draws at which densities are compared
 }

@@ -31,7 +31,7 @@ func TestSettingsOfVTI(t *testing.T) {
 	require.Equal(t, 1000, s.Cardinality.Draws)
 	require.Equal(t, []string{"medium", "high"}, s.Cardinality.Levels)
 	require.Equal(t, []int{9, 24}, []int{s.Cardinality.Predictors[0], s.Cardinality.Predictors[len(s.Cardinality.Predictors)-1]})
-	// The flows that are built have the sizes in the settings.
+	// The flows that flowOf returns must have the sizes in the settings.
 	for name, size := range s.Flows {
 		require.Equal(t, size, flowSize{flowOf(name).Layers, flowOf(name).Blocks}, name)
 	}
@@ -59,7 +59,7 @@ func TestSettingsOfExchangeable(t *testing.T) {
 			require.Len(t, row, 11)
 			figures = append(figures, row[at])
 		}
-		if at >= 7 { // accuracies
+		if at >= 7 { // the tasks from number 7 on have accuracies
 			require.Equal(t, want, slices.Max(figures), s.Tasks[at])
 		} else {
 			require.Equal(t, want, slices.Min(figures), s.Tasks[at])

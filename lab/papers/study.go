@@ -35,7 +35,8 @@ type Study struct {
 	header   []string
 	lines    func(rows []Row) [][]string
 	pictures func(rows []Row) []*picture.Picture
-	// Claims returns the claims that the numbers must support, after any number of steps.
+	// Claims returns the claims of the paper that the numbers must support, after any number of
+	// training steps.
 	Claims func(rows []Row) []Claim
 	// Note is a text on the page that explains how the numbers differ from those in the paper.
 	Note string
@@ -49,9 +50,9 @@ type Cell struct {
 	Measure func(ctx context.Context) (values []string, err error)
 }
 
-// Claim is a claim about a result. If Equal is false, it claims that a difference is positive, and
-// Z is that difference in standard errors. If Equal is true, it claims that a number equals the
-// number of the paper, and Z is the difference between the two in standard errors.
+// Claim is a claim about a result. If Equal is false, the claim is that a difference is positive,
+// and Z is this difference in standard errors. If Equal is true, the claim is that a number equals
+// the number of the paper, and Z is the difference between the two in standard errors.
 type Claim struct {
 	Text  string
 	Z     float64
@@ -59,8 +60,8 @@ type Claim struct {
 }
 
 // claimZ is the value of Z from which on a difference counts as positive, and the |Z| above which
-// two numbers count as different. By chance alone, the former happens in 3 and the latter in 6 of
-// 100,000 runs.
+// two numbers count as different. By chance alone, a difference counts as positive in 3 of 100,000
+// runs, and two equal numbers count as different in 6.
 const claimZ = 4
 
 // Holds reports whether the numbers show the claim.
@@ -77,7 +78,7 @@ type Lab struct {
 	Device *gpu.Device
 	// Dir is the directory of the CSV files, one for each Study.Store.
 	Dir string
-	// Own is the share of the work of this process, if several processes measure a study.
+	// Own is the share of the work that this process does, if several processes measure a study.
 	Own *shard.Shard
 	// Quick makes studies small enough for tests that run with every change.
 	Quick bool
@@ -85,8 +86,8 @@ type Lab struct {
 	Steps, DataSets int
 	// Width, if not 0, replaces the width of the networks of exchangeable data sets.
 	Width int
-	// Only, if not nil, selects the cells to measure: those whose keys, joined by spaces, it
-	// matches.
+	// Only, if not nil, selects the cells to measure: it must match the cell's keys, joined by
+	// spaces.
 	Only *regexp.Regexp
 	// Status is called with a description of each cell before it is measured.
 	Status func(text string)
@@ -111,8 +112,7 @@ func (s *Study) columns() []string { return append(slices.Concat(s.Keys, s.Value
 
 func (s *Study) path(dir string) string { return filepath.Join(dir, s.Store+".csv") }
 
-// Read returns the rows of the CSV file in dir. If a cell has several rows, it returns the first
-// one.
+// Read returns the rows of the CSV file in dir. Of several rows of a cell, it returns the first.
 func (s *Study) Read(dir string) ([]Row, error) {
 	file, err := os.Open(s.path(dir))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -144,8 +144,9 @@ func (s *Study) Read(dir string) ([]Row, error) {
 	return rows, nil
 }
 
-// begin makes the file with its header, unless it is there. The file appears whole, so that another
-// process neither reads one without a header nor writes a second header.
+// begin creates the CSV file with its header, unless the file exists. The file appears with its
+// complete header, so that another process neither reads a file without a header nor writes a
+// second header.
 func (s *Study) begin(dir string) error {
 	if _, err := os.Stat(s.path(dir)); !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -160,7 +161,7 @@ func (s *Study) begin(dir string) error {
 		return err
 	}
 	if err = os.Link(file.Name(), s.path(dir)); errors.Is(err, fs.ErrExist) {
-		return nil // another process was first
+		return nil // another process has created the file
 	}
 	return err
 }

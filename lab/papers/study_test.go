@@ -16,8 +16,8 @@ import (
 	"github.com/transdim/vti/shard"
 )
 
-// squares returns a study whose n cells take no time. made counts the cells that are measured, and
-// cell number bad fails.
+// squares returns a study whose n cells take no time. The argument made counts the cells that are
+// measured, and the cell with the number bad fails.
 func squares(made *atomic.Int64, n, bad int) *Study {
 	return &Study{
 		Paper: "vti", Name: "squares", Store: "squares", Keys: []string{"of"}, Values: []string{"square"},

@@ -23,7 +23,7 @@ const (
 	// MediumMisspecification is the level at which the noise scales are 2 and 5.
 	MediumMisspecification
 	// HighMisspecification is the level at which both noise scales are 4, and each predictor
-	// without an effect is mixed, with probability 0.4, with the predictors that have one.
+	// without an effect is mixed, with probability 0.4, with the predictors that have an effect.
 	HighMisspecification
 )
 
@@ -38,10 +38,10 @@ func (m *Misspecification) UnmarshalText(text []byte) error {
 }
 
 // Design describes a data set of the robust design in Davies et al. (2025). It has a column of
-// ones, x0. Each predictor matters with probability 0.4, with an effect of 0.5, and a tenth of the
-// rows has the noise of an outlier. With misspecification, the effect is 1.5 in the second half of
-// the rows, as in the published data; according to table 2, it varies between data sets instead.
-// Sizes of zero mean the defaults.
+// ones, x0. Each predictor has an effect of 0.5 with probability 0.4, and a tenth of the rows has
+// the noise of an outlier. With misspecification, the effect is 1.5 in the second half of the rows,
+// as in the published data; in table 2 of the paper, the effect differs between data sets instead.
+// Zero sizes stand for the defaults.
 type Design struct {
 	// Rows is the number of observations, by default 50, and Predictors the number of predictors,
 	// by default 7.
@@ -52,7 +52,7 @@ type Design struct {
 	Seed uint64
 }
 
-// These are the constants of the robust design in table 2.
+// These are the constants of the simulation in table 2.
 const (
 	paperInclusion = 0.4
 	paperOutliers  = 0.1

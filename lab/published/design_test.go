@@ -12,7 +12,8 @@ import (
 	"github.com/transdim/vti/varsel/design"
 )
 
-// residuals returns y minus the intercept and minus multiple times the effects, in the given rows.
+// residuals returns y minus the intercept and minus the effects times the factor multiple, in the
+// given rows.
 func residuals(d *design.SimulatedData, multiple, intercept float64, rows []int) (r []float64) {
 	y := d.Columns[len(d.Columns)-1]
 	for _, i := range rows {
@@ -32,8 +33,8 @@ func rowsFrom(first, last int) (rows []int) {
 	return rows
 }
 
-// TestSimulate checks that moments of a large data set agree with the comment of Design, within
-// four standard errors.
+// TestSimulate checks that moments of a large data set agree with the constants of the simulation,
+// within four standard errors.
 func TestSimulate(t *testing.T) {
 	const rows = 40000
 	for _, c := range []struct {

@@ -12,10 +12,10 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// Two numbers agree if they differ by at most errorsApart combined standard errors, apart from
-// rounding. One number in 16,000 differs by more by chance. falseAlarm is the probability that, by
-// chance, at least one number of a comparison lies beyond Comparison.Limit (Bonferroni). Since
-// standard errors are estimates, this happens somewhat more often.
+// Two numbers agree if they differ by at most errorsApart combined standard errors or by rounding.
+// By chance, one number in 16,000 differs by more. falseAlarm is the probability that, by chance,
+// at least one number of a comparison lies beyond Comparison.Limit (Bonferroni). The true
+// probability is somewhat larger, because standard errors are estimates.
 const (
 	errorsApart = 4
 	rounding    = 1e-6
@@ -25,9 +25,9 @@ const (
 // verdicts holds the verdicts from the worst to the best.
 var verdicts = []string{"failed", "doubtful", "trusted"}
 
-// Difference is a difference between the answers of a run in two records.
+// Difference is a difference between two answers of one run, in two records.
 type Difference struct {
-	// Run is the name of the run, and What a description of the difference.
+	// Run is the name of the run, and What describes the difference.
 	Run, What string
 	// Errors is the difference between two numbers in combined standard errors. It is +Inf for
 	// exact numbers, worse verdicts, wrong answers and missing answers.
@@ -41,14 +41,13 @@ type Comparison struct {
 	// counts the numbers that are only in the earlier record.
 	Runs, Numbers, Same, Gone int
 	Differences               []Difference
-	// CPUBefore and CPUNow are the seconds of processor time, in each record, of the runs that are
-	// in both.
+	// CPUBefore and CPUNow are the seconds of processor time, in each record, of runs in both.
 	CPUBefore, CPUNow float64
 	before, now       Record
 }
 
-// Compare compares the runs that are in both records. A run that is missing now counts as a
-// difference.
+// Compare compares the runs that are in both records. A run that is missing in the record now
+// counts as a difference.
 func Compare(before, now Record) *Comparison {
 	c := &Comparison{before: before, now: now}
 	for _, name := range slices.Sorted(maps.Keys(before)) {
@@ -91,14 +90,14 @@ func (c *Comparison) numbers(name string, was, is Answer) []string {
 	if was.Verdict == "failed" || is.Verdict == "failed" {
 		return nil
 	}
-	fields := map[string]bool{} // whether each is still answered
+	fields := map[string]bool{} // for each field, whether the second answer has it
 	for _, path := range slices.Sorted(maps.Keys(was.Numbers)) {
 		a := was.Numbers[path]
 		b, ok := is.Numbers[path]
 		field := inBrackets.ReplaceAllString(path, "[]")
 		fields[field] = fields[field] || ok
 		if !ok {
-			c.Gone++ // for instance, a list of the best models may be shorter
+			c.Gone++ // this may be harmless, such as a shorter list of best models
 			continue
 		}
 		c.Numbers++
@@ -113,8 +112,7 @@ func (c *Comparison) numbers(name string, was, is Answer) []string {
 	return slices.DeleteFunc(slices.Sorted(maps.Keys(fields)), func(field string) bool { return fields[field] })
 }
 
-// Limit returns the number of combined standard errors beyond which differences do not count as
-// chance.
+// Limit returns the largest difference, in combined standard errors, that counts as chance.
 func (c *Comparison) Limit() float64 {
 	return max(errorsApart, distuv.UnitNormal.Quantile(1-falseAlarm/2/float64(max(1, c.Numbers))))
 }
@@ -129,8 +127,8 @@ func (c *Comparison) Failures() (n int) {
 	return n
 }
 
-// Print writes a comparison as text. It lists at most `most` differences of a run. If times is
-// true, it also lists the processor seconds of every run.
+// Print writes a comparison as text. The argument most is the largest number of listed differences
+// of a run. If times is true, it also lists the processor seconds of every run.
 func (c *Comparison) Print(w io.Writer, most int, times bool) {
 	printed := map[string]int{}
 	for _, d := range c.Differences {

@@ -39,8 +39,8 @@ var (
 	shared = []string{"certified", "prob", "probability", "jumps", "partitions"}
 	// exact holds the fields that count as exact if an answer states no standard error.
 	exact = []string{"log_evidence", "log_bayes_factor", "probability", "expected_changes", "certified", "size", "done", "trusted"}
-	// moments holds the fields whose standard error is taken as a part of the standard deviation in
-	// the same object.
+	// moments holds the fields whose standard error is taken as sd/sqrtDraws, where sd is the
+	// standard deviation in the same object.
 	moments = []string{"mean", "sd", "posterior_mean", "posterior_sd"}
 	// labels holds the fields that identify the elements of a list.
 	labels = []string{"name", "code", "from", "to", "group", "level", "term", "state", "column", "order", "changes", "components", "row", "value", "values", "node"}
@@ -52,14 +52,14 @@ const (
 	sqrtDraws = 20
 	// densityError is the assumed standard error of log predictive densities.
 	densityError = 0.1
-	// longest is the number of elements up to which a list is kept whole. Of longer lists, the
+	// longest is the number of elements up to which a list is kept whole. From a longer list, the
 	// first longest/2 elements and some evenly spaced later elements are kept.
 	longest = 60
 )
 
 // numbersOf returns the numbers of a JSON answer that have standard errors or are exact, by their
-// paths. It leaves out elements of lists that have no label, because their places may differ
-// between answers.
+// paths. It leaves out elements of lists that have no label, because the order of such elements may
+// differ between answers.
 func numbersOf(answer any) map[string]Number {
 	found := map[string]Number{}
 	collect(answer, "", found)

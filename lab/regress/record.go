@@ -27,8 +27,8 @@ type Answer struct {
 	Exit int `json:"exit"`
 	// Verdict is the verdict of the answer: "trusted", "doubtful", "failed" or "".
 	Verdict string `json:"verdict,omitempty"`
-	// Trusted is the number of trusted answers of a calibration, and Wrong the number of those
-	// trusted answers that are wrong.
+	// Trusted is the number of trusted answers of a calibration, and Wrong the number of wrong
+	// answers among them.
 	Trusted int `json:"trusted,omitempty"`
 	Wrong   int `json:"wrong,omitempty"`
 	// CPU is the processor time in seconds, Wall the elapsed time.
@@ -51,7 +51,7 @@ var (
 	plain = []string{"amortize", "certify", "check", "compare", "dag query", "effects", "loo", "predict", "show", "simulate", "study collect"}
 )
 
-// is reports whether the command of a run is in the list commands.
+// is reports whether the command of a run is in the argument commands.
 func (r Run) is(commands []string) bool {
 	return slices.Contains(commands, r.Args[0]) || slices.Contains(commands, r.Args[0]+" "+r.Args[1])
 }
@@ -63,7 +63,7 @@ type Machine struct {
 	// shared data sets, and Scratch a folder for run directories. Runs whose program or data are
 	// missing are left out.
 	Binary, Data, Scratch string
-	// Shift is added to every seed in the list of runs.
+	// Shift is a number that is added to every seed in the list of runs.
 	Shift int
 }
 
@@ -116,8 +116,7 @@ func (m Machine) program(run Run) string {
 	return beside
 }
 
-// Do makes one run and returns its answer. ok is false if the program or the data of the run are
-// missing.
+// Do makes one run and returns its answer. ok is false if its program or data are missing.
 func (m Machine) Do(ctx context.Context, run Run) (answer Answer, ok bool, err error) {
 	if m.Data == "" && slices.ContainsFunc(run.Args, func(arg string) bool { return strings.Contains(arg, "{data}") }) {
 		return Answer{}, false, nil
@@ -196,9 +195,9 @@ func Read(path string) (r Record, err error) {
 }
 
 // Make makes the runs on every machine, and returns one record for each machine. At most jobs runs
-// are made at the same time. Each run is made on one machine after the other, so that their times
-// can be compared. A run begins when the runs that it needs have ended. After each run, done is
-// called with the number of the machine; calls of done do not overlap.
+// are made at the same time. Each run is made on one machine after the other, so that the times on
+// different machines can be compared. A run begins when the runs that it needs have ended. After
+// each run, the function done is called with the number of the machine; its calls do not overlap.
 func Make(ctx context.Context, runs []Run, machines []Machine, jobs int, done func(machine int, run Run, answer Answer, err error)) ([]Record, error) {
 	records := make([]Record, len(machines))
 	ended := map[string]chan struct{}{}

@@ -29,8 +29,8 @@ func TestNumbers(t *testing.T) {
 	require.Error(t, err)
 }
 
-// TestLongLists checks that a part of a long list is kept, and that the choice does not depend on
-// its numbers.
+// TestLongLists checks that a part of a long list is kept, and that the kept elements do not depend
+// on the numbers in the list.
 func TestLongLists(t *testing.T) {
 	var models []any
 	for i := range 5000 {
@@ -101,7 +101,7 @@ func TestRecordIsReadBack(t *testing.T) {
 	require.Equal(t, record, read)
 }
 
-// TestRuns checks that names are unique, and that Runs includes the runs that others need.
+// TestRuns checks that names are unique, and that Runs includes the runs that other runs need.
 func TestRuns(t *testing.T) {
 	runs := Runs(regexp.MustCompile(""))
 	require.GreaterOrEqual(t, len(runs), 60)
@@ -132,7 +132,7 @@ func TestMake(t *testing.T) {
 		}
 	})
 	require.NoError(t, err)
-	require.Equal(t, 1, failures) // false cannot answer, and has no data for the second run
+	require.Equal(t, 1, failures) // the binary false cannot answer, and the second run has no data
 	require.Equal(t, map[string]Number{"/log_evidence": {3, 0}}, records[0]["second"].Numbers)
 	require.Equal(t, 1, records[1]["first"].Exit)
 	require.NotContains(t, records[1], "second")

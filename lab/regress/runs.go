@@ -22,14 +22,14 @@ type Run struct {
 	Needs []string
 }
 
-// inRun matches arguments that refer to the result of another run. Its group is the name of that
-// run.
+// inRun matches arguments that refer to the result of another run. The group of the expression is
+// the name of the other run.
 var inRun = regexp.MustCompile(`\{runs\}/([a-z0-9-]+)`)
 
-// Runs returns the runs of the list whose names match only, and the runs that these need. Each line
-// of the list has the name of a run and the arguments of its command, separated by blanks; "·"
-// stands for a blank inside an argument. For a command of vtilab, the word after the name is
-// "vtilab".
+// Runs returns the runs of the list whose names match the expression only, and the runs that these
+// runs need. Each line of the list has the name of a run and the arguments of its command,
+// separated by blanks; "·" stands for a blank inside an argument. For a command of vtilab, the word
+// after the name is "vtilab".
 func Runs(only *regexp.Regexp) (runs []Run) {
 	seen := map[string]bool{}
 	for line := range strings.Lines(list) {

@@ -12,8 +12,7 @@ import (
 	"github.com/transdim/vti/internal/verdict"
 )
 
-// Hierarchy is a hierarchical regression of a table, together with a reference answer under the
-// same priors.
+// Hierarchy is a hierarchical regression of a table, with a reference answer under the same priors.
 type Hierarchy struct {
 	// Name is the name of the table, and File the name of its file in the folders of data.
 	Name, File string
@@ -27,8 +26,8 @@ type Hierarchy struct {
 	// priors are flat. Such a reference has no evidence, and agrees with answers only for large
 	// tables.
 	Flat bool
-	// LogEvidence is the log evidence of the reference, or NaN if it has none. LogEvidenceSE is its
-	// standard error.
+	// LogEvidence is the log evidence of the reference, or NaN if the reference has none.
+	// LogEvidenceSE is its standard error.
 	LogEvidence, LogEvidenceSE float64
 	// Moments holds the posterior mean and standard deviation of each quantity, by name.
 	Moments map[string][2]float64
@@ -37,8 +36,8 @@ type Hierarchy struct {
 // referencesCSV holds, for each table, the log evidence with its standard error, and the posterior
 // mean and standard deviation of each quantity. They were computed in R, by importance sampling
 // from t distributions around the mode, with dense covariances of all rows. References of tables
-// with a time of Stan come from benchmarks/hbm_stan.R instead and have no evidence, and references
-// with Flat come from lme4 1.1-31. None of these programs shares code with vti.
+// for which Stan's time is given come instead from benchmarks/hbm_stan.R, and have no evidence.
+// References with Flat come from lme4 1.1-31. None of these programs shares code with vti.
 //
 //go:embed references.csv
 var referencesCSV []byte
@@ -107,8 +106,8 @@ type regressionAnswer struct {
 	SDs         []answeredMoment `json:"sds"`
 }
 
-// answeredMoment is the mean and the standard deviation of a quantity. Each is null in the answer
-// if the draws do not resolve it.
+// answeredMoment is the mean and the standard deviation of a quantity. Each is null if there are
+// too few draws to estimate it.
 type answeredMoment struct {
 	Name string   `json:"name"`
 	Mean *float64 `json:"mean"`
@@ -125,7 +124,7 @@ type HierarchyRow struct {
 	// LargestShift is the largest difference of a posterior mean from the reference, in standard
 	// deviations of the reference. SDRatio holds the smallest and the largest ratio of a standard
 	// deviation to the reference. Compared is the number of quantities that are compared, and
-	// Unresolved the number of moments that answers do not resolve.
+	// Unresolved the number of moments that are null in answers, because there are too few draws.
 	LargestShift *float64    `json:"largest_shift"`
 	SDRatio      *[2]float64 `json:"sd_ratio"`
 	Compared     int         `json:"compared"`
@@ -134,7 +133,8 @@ type HierarchyRow struct {
 	// the reference.
 	EvidenceError *float64 `json:"evidence_error"`
 	EvidenceSE    float64  `json:"evidence_se"`
-	// Seconds is the median of the wall-clock times. LME4 and Stan are the fields of Hierarchy.
+	// Seconds is the median of the wall-clock times. LME4 and Stan are copies of the fields of
+	// Hierarchy.
 	Seconds float64 `json:"seconds"`
 	LME4    float64 `json:"lme4_seconds,omitempty"`
 	Stan    float64 `json:"stan_seconds,omitempty"`
@@ -144,8 +144,7 @@ type HierarchyRow struct {
 	Skipped string `json:"skipped,omitempty"`
 }
 
-// RunHierarchy runs vti hbm on a table with every seed, and compares the answers with the
-// reference.
+// RunHierarchy runs vti hbm on a table with every seed, and compares answers with the reference.
 func (m Measurement) RunHierarchy(ctx context.Context, h Hierarchy) (HierarchyRow, error) {
 	row := HierarchyRow{Name: h.Name, Verdict: verdict.Trusted, Seeds: m.Repetitions, LME4: h.LME4, Stan: h.Stan, EvidenceSE: h.LogEvidenceSE, Flat: h.Flat}
 	path, ok, err := (Case{Name: h.Name, File: h.File}).Table(m.Folders, m.Scratch)
@@ -204,7 +203,7 @@ func (h Hierarchy) compare(a *regressionAnswer, row *HierarchyRow) {
 	}
 }
 
-// larger returns the larger of value and the number before points to, if before is not nil.
+// larger returns the larger of value and *before, or value if before is nil.
 func larger(before *float64, value float64) *float64 {
 	if before != nil && *before > value {
 		return before

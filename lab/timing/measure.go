@@ -35,7 +35,7 @@ type Answer struct {
 
 // Timing holds the times of a case and the errors of its answers.
 type Timing struct {
-	// Name and Wanted are the fields of Case.
+	// Name and Wanted are copies of the fields of Case.
 	Name   string  `json:"name"`
 	Wanted float64 `json:"wanted_seconds,omitempty"`
 	// Median and Worst are the median and the largest wall-clock time over all repetitions, in
@@ -48,8 +48,8 @@ type Timing struct {
 	// Verdict is the worst verdict over all repetitions.
 	Verdict verdict.Verdict `json:"verdict"`
 	// LargestError is the largest error of an inclusion probability compared with the reference,
-	// over all repetitions, or nil without a reference. AgainstFixed is the largest difference from
-	// the last answer with fixed effort, or nil without one.
+	// over all repetitions, or nil if there is no reference. AgainstFixed is the largest difference
+	// of a probability from the last answer with fixed effort, or nil if there is no such answer.
 	LargestError *float64 `json:"largest_error,omitempty"`
 	AgainstFixed *float64 `json:"largest_difference_from_fixed,omitempty"`
 	// Fixed is the median time in seconds with fixed effort (--effort fixed), or 0 if not measured.
@@ -140,7 +140,8 @@ func (m Measurement) Run(ctx context.Context, c Case) (Timing, error) {
 	return t, nil
 }
 
-// answer runs the command of a case once, with the seed of the given repetition and more flags.
+// answer runs the command of a case once, with the seed of the given repetition. The argument more
+// holds further flags.
 func (m Measurement) answer(ctx context.Context, c Case, path string, repetition int, more ...string) (spent seconds, a *Answer, err error) {
 	seed := strconv.FormatUint(m.Seed+uint64(repetition), 10)
 	a = &Answer{}
@@ -156,8 +157,7 @@ func (m Measurement) answer(ctx context.Context, c Case, path string, repetition
 // seconds.
 type seconds struct{ wall, cpu float64 }
 
-// run runs a command with its run directory in the scratch folder, and stores its JSON output in
-// answer.
+// run runs a command with its run directory in scratch, and stores its JSON output in answer.
 func (m Measurement) run(ctx context.Context, args []string, answer any) (spent seconds, err error) {
 	dir := filepath.Join(m.Scratch, strconv.FormatInt(time.Now().UnixNano(), 36))
 	args = append(args, "--json", "--quiet", "--out", dir)
@@ -178,7 +178,7 @@ func (m Measurement) run(ctx context.Context, args []string, answer any) (spent 
 	}
 	var exit *exec.ExitError
 	if errors.As(err, &exit) && exit.ExitCode() == verdict.ExitFailed {
-		err = nil // an unusable answer
+		err = nil // the answer has the verdict failed, but is an answer
 	}
 	if err != nil {
 		return spent, fmt.Errorf("vti %s: %w: %s", strings.Join(args, " "), err, strings.TrimSpace(stderr.String()))
@@ -231,7 +231,7 @@ func storedInclusion(path string) (map[string]float64, error) {
 	}
 	largest := slices.Max(logZ.Values)
 	inclusion, total := map[string]float64{}, 0.0
-	// Models are read as numbers, which lose their leading zeros.
+	// The bits of models are read as decimal numbers, without leading zeros.
 	width := len(strconv.Itoa(int(slices.Max(models.Values))))
 	for row, value := range logZ.Values {
 		weight := math.Exp(value - largest)

@@ -101,8 +101,8 @@ func Cases() []Case {
 
 // Table returns the path of the file of the table. A simulated table is written to the folder
 // scratch. Other tables are searched for in the folders of data and their subfolders; in each
-// folder, the subfolder with the name of the table comes before other subfolders. ok is false if
-// the file is not found.
+// folder, the subfolder with the name of the table is searched first. ok is false if the file is
+// not found.
 func (c Case) Table(folders []string, scratch string) (path string, ok bool, err error) {
 	var data *design.SimulatedData
 	switch {

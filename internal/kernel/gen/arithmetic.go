@@ -7,19 +7,17 @@ import (
 	"github.com/mmcloughlin/avo/operand"
 )
 
-// num is a constant operand of a vector operation. All lanes have the same value, rounded to the
-// element type.
+// num is a constant operand: all lanes have the same value, rounded to the element type.
 type num float64
 
-// pattern is a constant operand given by its bits. They are the bits of an element, a float32 or
-// float64.
+// pattern is a constant operand given by the bits of an element, a float32 or float64.
 type pattern uint64
 
 func (x num) Asm() string     { return fmt.Sprint(float64(x)) }
 func (x pattern) Asm() string { return fmt.Sprintf("%#x", uint64(x)) }
 
-// vector returns x, which is a vec, num or pattern, in a register. A constant gets a register that
-// is not in use.
+// vector returns x, which is a vec, num or pattern, in a register. A constant gets an unused
+// register.
 func (m *machine) vector(x op) vec {
 	switch x := x.(type) {
 	case num:
@@ -166,8 +164,7 @@ func (m *machine) compare(x vec, p predicate, y op) mask {
 	return k
 }
 
-// choose returns the argument yes in the lanes of the mask k, and the argument no in all other
-// lanes.
+// choose returns the argument yes in the lanes of the mask k, and the argument no in other lanes.
 func (m *machine) choose(k mask, yes, no op) vec {
 	if m.wide() {
 		// VBLENDMPS is not used. Package avo, which assigns registers, would take its result for an

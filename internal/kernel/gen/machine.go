@@ -207,8 +207,7 @@ func (m *machine) global(name string, fill func()) mem {
 func (m *machine) load(from mem, to vec) { m.do(m.VMOVUPS, m.VMOVUPD, from, to) }
 func (m *machine) store(x vec, to mem)   { m.do(m.VMOVUPS, m.VMOVUPD, x, to) }
 
-// loadLanes loads the lanes of k and sets the other lanes to 0. It does not read the memory of the
-// other lanes.
+// loadLanes loads the lanes of k and sets the other lanes to 0. It does not read their memory.
 func (m *machine) loadLanes(from mem, k mask, to vec) {
 	if m.wide() {
 		m.do(three(m.VMOVUPS_Z), three(m.VMOVUPD_Z), from, k, to)

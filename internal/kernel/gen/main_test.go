@@ -10,8 +10,7 @@ import (
 	"github.com/transdim/vti/lab/testkit"
 )
 
-// TestGeneratedFilesAreCurrent generates all files anew and compares them with the files of the
-// package.
+// TestGeneratedFilesAreCurrent generates all files anew and compares them with the package's files.
 func TestGeneratedFilesAreCurrent(t *testing.T) {
 	testkit.Slow(t)
 	dir := t.TempDir()

@@ -2,8 +2,7 @@ package main
 
 import "math"
 
-// pow returns x to the power y for float32. It computes in float64, so that rounding errors are
-// negligible.
+// pow returns x to the power y for float32. It computes in float64, where rounding is negligible.
 func (m *machine) pow(x, y vec) vec {
 	wide := &machine{m.Context, m.isa, 8, m.globals}
 	return m.narrow(wide.powOfNumbers(m.widen(x, 0), m.widen(y, 0)), wide.powOfNumbers(m.widen(x, 1), m.widen(y, 1)))
@@ -27,8 +26,7 @@ func (m *machine) powOfNumbers(x, y vec) vec {
 	return m.choose(m.compare(y, equal, num(0)), num(1), z)
 }
 
-// widen returns a half of a vector of float32 as float64: the lower half for 0, the upper half for
-// 1.
+// widen returns half of a vector of float32 as float64: the lower half for 0, the upper for 1.
 func (m *machine) widen(x vec, half uint8) vec {
 	r := m.reg()
 	if m.wide() {

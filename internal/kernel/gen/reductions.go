@@ -15,8 +15,7 @@ var (
 // may change n but not a.
 type reduction func(m *machine, a, n gp) reg.Register
 
-// reductions generates the kernels that reduce all elements of a slice, or all elements of each row
-// of a matrix.
+// reductions generates the kernels that reduce all elements of a slice, or of each row of a matrix.
 func (m *machine) reductions() {
 	extreme := func(start num, single, double emit) reduction {
 		return func(m *machine, a, n gp) reg.Register { return m.extreme(a, n, start, single, double) }
