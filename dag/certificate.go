@@ -17,20 +17,20 @@ import (
 
 // Certificate is the verdict on a posterior over graphs, with the measurements that led to it.
 type Certificate struct {
-	// Verdict is the verdict. Reasons, the last field, holds all objections to the answer.
+	// Verdict says how far the answer can be trusted. Reasons, the last field, holds all objections
+	// to the answer.
 	Verdict vti.Verdict `json:"verdict"`
 	// Exact reports that the posterior is a sum over all graphs of evidences in closed form: the
 	// edge probabilities then have only rounding errors.
 	Exact bool `json:"exact,omitempty"`
-	// KHat is the Pareto shape k̂ of the importance weights: at least nine tenths of the drawn
-	// graphs have no family with a larger k̂. It is null for particles and chains, which have no
-	// importance weights.
+	// KHat is the Pareto shape k̂ of the importance weights behind the evidences of families (nodes
+	// with sets of parents). At least nine tenths of the drawn graphs have no family with a larger
+	// k̂. It is null for particles and chains, which have no importance weights.
 	KHat Number `json:"khat"`
 	// WorstSE is the largest standard error of an edge probability.
 	WorstSE Number `json:"worst_se"`
-	// Families is the number of families whose evidence was estimated: all families that the
-	// constraints allow, or all that were listed. It is 0 for chains. Draws is the number of draws
-	// behind the estimates.
+	// Families is the number of families (nodes with sets of parents) whose evidence was estimated.
+	// It is 0 for chains. Draws is the number of draws behind the estimates.
 	Families int `json:"families,omitempty"`
 	Draws    int `json:"draws"`
 	// NonFinite is the number of draws whose density was not finite.
@@ -119,9 +119,9 @@ func certifyChains(chains, draws int, worst rjmcmc.Summary) *Certificate {
 	return c
 }
 
-// addWeights adds the effect that importance weights in the scores have on the drawn graphs: the k̂
-// of the weights, and the possible error of edge probabilities because of weights larger than any
-// drawn.
+// addWeights lowers the verdict for scores (log evidences) from importance sampling. It uses the
+// Pareto k̂ of the weights, and the possible error of edge probabilities if there are weights
+// larger than any drawn one.
 func (c *Certificate) addWeights(v *verdict.Judgement, scores *score.Posterior, graphs []score.Draw) {
 	c.KHat = Number(typicalKHat(scores, graphs))
 	v.Add(verdict.Judge(verdict.Measured{Weights: &verdict.Weights{KHat: float64(c.KHat)}, ESS: math.Inf(1)}))
@@ -132,9 +132,9 @@ func (c *Certificate) addWeights(v *verdict.Judgement, scores *score.Posterior, 
 }
 
 // addFound lowers the verdict for the faults of a list of families that is not complete: families
-// that may be missing, the probability left of the families found last, and differences between the
-// chains. most is the largest accepted probability, for one node, of families that were not on the
-// first list.
+// that may be missing, the posterior probability of the families found last (left), and differences
+// between the chains. For each node, families that were not on the first list may have a posterior
+// probability of at most the argument most.
 func (c *Certificate) addFound(families *foundFamilies, sums *walk.ListedGraphs, posterior *score.Posterior, left, most float64) {
 	v := &verdict.Judgement{Verdict: c.Verdict, Reasons: c.Reasons}
 	v.Limit(families.grown(posterior), most, math.Inf(1), "q(m) did not draw families that have %.2g of the probability of a node: other graphs may have been missed")
@@ -160,8 +160,8 @@ func worstError(edgeErrors [][]float64) (worst Number) {
 	return worst
 }
 
-// typicalKHat returns a k̂ that at most a tenth of the graphs exceed, where the k̂ of a graph is
-// the largest k̂ of its families.
+// typicalKHat returns a Pareto k̂ that at most a tenth of the graphs exceed, where the k̂ of a
+// graph is the largest k̂ of its families.
 func typicalKHat(p *score.Posterior, draws []score.Draw) float64 {
 	kHat, share := make([]float64, len(draws)), make([]float64, len(draws))
 	total := 0

@@ -19,8 +19,8 @@ import (
 	"github.com/transdim/vti/rjmcmc"
 )
 
-// The verdict depends on the k̂ of the families in probable graphs, and on the errors of edge
-// probabilities.
+// The verdict depends on the Pareto k̂ of the families (nodes with sets of parents) in probable
+// graphs, and on the errors of edge probabilities.
 func TestVerdictOnGraphs(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	s := dgraph.FreeStructure(3)
@@ -41,7 +41,7 @@ func TestVerdictOnGraphs(t *testing.T) {
 	order := byProbability(p)
 	for _, f := range order {
 		if p.Marginals[f] < 1e-3 {
-			scores.KHat[f], scores.Missed[f] = 5, 1 // in no probable graph
+			scores.KHat[f], scores.Missed[f] = 5, 1 // a family in no probable graph
 		}
 	}
 	require.Equal(t, vti.Trusted, judge().Verdict)
@@ -60,8 +60,9 @@ func TestVerdictOnGraphs(t *testing.T) {
 	require.NotEqual(t, vti.Trusted, judge().Verdict)
 }
 
-// The evidence of one family lacks a share that no draw showed. The stated possible error of edge
-// probabilities agrees with the change when the share is added to the evidence.
+// Importance sampling may miss a share of a family's evidence that no draw shows. The stated
+// possible error of edge probabilities agrees with the change when such a share is added to the
+// evidence.
 func TestMissedEdges(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 4))
 	s := dgraph.FreeStructure(3)

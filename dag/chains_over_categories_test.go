@@ -12,7 +12,7 @@ import (
 )
 
 // Chains over graphs of categories agree with exact sums within 4 of the chains' standard errors.
-// With 12 edges in two tables, this fails by chance in 1 of 600 seeds.
+// For the 12 edges in two tables this fails by chance with 1 of 600 seeds.
 func TestChainsOverCategories(t *testing.T) {
 	for _, interventions := range []bool{false, true} {
 		p, err := score.NewProblem(dagtest.Categories(t, dagtest.Random(9), 80, interventions), score.ModelOptions{}, tables.Constraints{})

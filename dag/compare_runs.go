@@ -26,8 +26,8 @@ func OpenRun(dir string) (*StoredRun, error) {
 	return &StoredRun{stored}, err
 }
 
-// Comparison is the agreement of two runs on the same nodes. The code of a graph in it is the list
-// of the graph's edges.
+// Comparison states how far two runs on the same nodes agree. It identifies a graph by the list of
+// its edges, in the field Code.
 type Comparison struct {
 	compare.Comparison
 	// Edges compares the probabilities of the edges, in both directions for every pair of nodes.
@@ -67,9 +67,9 @@ func Compare(a, b *StoredRun) (*Comparison, error) {
 	return c, nil
 }
 
-// Write stores the comparison in a new directory, which must not contain a comparison: the object
-// as JSON, edges and graphs as CSV, and a plot of the graphs' probabilities in one run against the
-// other as SVG and PNG.
+// Write stores the comparison in the directory dir, which must not contain a comparison. It writes
+// the comparison as JSON, the edges and graphs as CSV, and a plot of the graphs' probabilities in
+// one run against the other run as SVG and PNG.
 func (c *Comparison) Write(dir string) error {
 	return c.Comparison.Write(dir, c, map[string][][]string{"edges.csv": compare.Pairs("edge", c.Edges)})
 }
@@ -94,8 +94,7 @@ func (r *Result) listed() (list []compare.Model) {
 	return list
 }
 
-// directions returns the probability of every edge and its standard error, by the name a->b of the
-// edge.
+// directions returns a map from the name a->b of each edge to its probability and standard error.
 func (r *Result) directions() map[string][2]Number {
 	out := map[string][2]Number{}
 	for _, e := range r.Edges {
@@ -106,10 +105,10 @@ func (r *Result) directions() map[string][2]Number {
 }
 
 // Ask answers a query from the draws of a finished run, whose table must exist and be unchanged.
-// seed is the random seed of simulations that the answer needs in addition to the draws. For
-// categories, answers are exact sums given each drawn graph. For numbers they are closed forms
-// given the drawn graphs and parameters, and for mixed tables they are simulated. For networks Ask
-// returns an error.
+// seed is the random seed of simulations that the answer needs in addition to the draws. For tables
+// of categories, answers are exact sums given each drawn graph. For tables of numbers they are
+// closed forms given the drawn graphs and parameters, and for mixed tables they are simulated. For
+// network mechanisms Ask returns an error.
 func (s *StoredRun) Ask(ctx gocontext.Context, text string, seed uint64) (*query.Answer, error) {
 	p, _, err := s.Record.Problem()
 	if err != nil {

@@ -31,7 +31,7 @@ func ExampleNewPosterior() {
 	if err != nil {
 		panic(err)
 	}
-	// A noise scale that is the same for all nodes determines the directions of edges.
+	// The data determine the directions of edges only because all nodes have the same noise scale.
 	problem, err := dag.NewProblem(data, dag.ModelOptions{Sigma: 1}, dag.Constraints{MaxParents: 3})
 	if err != nil {
 		panic(err)

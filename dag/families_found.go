@@ -13,36 +13,38 @@ import (
 	"github.com/transdim/vti/internal/verdict"
 )
 
-// These constants control the search for families in the neighbourhood of probable ones. Smaller
-// probabilities find more families, in more time.
+// These constants control the search for probable families, that is, nodes with sets of parents.
+// The search starts from a list and adds neighbours: families with one parent more, less or
+// replaced. Smaller limits on probabilities make it find more families, in more time.
 const (
-	// The neighbours of a family are evaluated if its probability exceeds growthShare. In a trusted
-	// answer the families found in the last round have a probability of at most growthLeft
-	// together. There are at most growthRounds rounds.
+	// The neighbours of a family are evaluated if its posterior probability exceeds growthShare. In
+	// a trusted answer the posterior probabilities of the families found in the last round add up
+	// to at most growthLeft. There are at most growthRounds rounds.
 	growthShare  = 0.01
 	growthLeft   = 0.02
 	growthRounds = 40
-	// The weight of a family is its evidence times its prior. A swap puts another parent in the
-	// place of one parent. It is evaluated if adding the new parent lowers the log weight by less
-	// than harmless nats, or if adding the new parent and removing the old one lower it by less
-	// than promising nats, both effects added.
+	// A swap replaces one parent by another node. The family after a swap is evaluated in either of
+	// two cases. Adding the new parent alone lowers the log weight (log evidence plus log prior) by
+	// less than harmless nats. Or this change and the change by removing the old parent alone add
+	// up to a loss of less than promising nats.
 	harmless, promising = 4, 8
-	// All sets of up to searchedParents parents are evaluated, whatever q(m) draws, if there are at
-	// most mostSearched nodes. With more nodes the size is one less, to save time.
+	// All sets of up to searchedParents parents are on the first list. With more than mostSearched
+	// nodes the size is one less, to save time.
 	searchedParents = 2
 	mostSearched    = 20
-	// All families are listed if there are at most allNetworks of them for networks, whose
-	// evidences need particles, or allLinear for linear mechanisms. There are few enough families
-	// for up to 8 nodes with networks, and up to 10 with linear mechanisms.
+	// All families are listed if there are at most allNetworks of them for network mechanisms,
+	// whose evidences need particles, or allLinear for linear mechanisms. Without constraints these
+	// are graphs of up to 8 nodes with networks, and up to 10 with linear mechanisms.
 	allNetworks, allLinear = 1 << 10, 1 << 13
 )
 
-// foundFamilies is a list of families that grows during the search for probable families.
+// foundFamilies is a list of families (nodes with sets of parents) that grows during the search for
+// probable families.
 type foundFamilies struct {
 	structure dgraph.Structure
 	list      []dgraph.Family
 	place     map[dgraph.Family]int
-	expanded  []expansion // [F], for each family
+	expanded  []expansion // for each listed family
 	first     int         // number of families before the list grew
 	searched  int         // all sets of up to this number of parents are on the list
 }
@@ -53,11 +55,12 @@ type expansion int
 const (
 	unexpanded expansion = iota
 	toggled              // neighbours with one parent more or less
-	swapped              // also neighbours with another parent in place of one
+	swapped              // also neighbours with one parent replaced
 )
 
 // newFoundFamilies returns a list of the families of the drawn graphs and all families with few
-// parents. If the structure has no more than most families, it lists all of them.
+// parents. If the structure has at most as much as most families (the argument), it lists all of
+// them.
 func newFoundFamilies(s dgraph.Structure, drawn [][]dgraph.Set, most float64) *foundFamilies {
 	f := &foundFamilies{structure: s, place: map[dgraph.Family]int{}, searched: searchedParents}
 	switch {
@@ -78,8 +81,8 @@ func newFoundFamilies(s dgraph.Structure, drawn [][]dgraph.Set, most float64) *f
 	return f
 }
 
-// small adds, for node j, all sets that consist of parents and up to more further nodes with
-// numbers above last.
+// small adds, for node j, the sets of parents that consist of the set parents and further nodes
+// with numbers above last. The argument more is the largest number of further nodes.
 func (f *foundFamilies) small(j int, parents dgraph.Set, last, more int) {
 	f.add(j, parents)
 	if more == 0 {
@@ -116,9 +119,9 @@ func (f *foundFamilies) toggle(family dgraph.Family) {
 	}
 }
 
-// swap adds the families with one parent replaced by another node. It leaves out families that are
-// improbable by the effects of both changes on the log weight, each taken alone; see harmless and
-// promising.
+// swap adds the families with one parent replaced by another node, except if the evidences of the
+// families with only the new parent added and only the old one removed make them improbable. The
+// constants harmless and promising set the limits.
 func (f *foundFamilies) swap(family dgraph.Family, logEvidence []float64) {
 	j, parents := family.Node, family.Parents
 	weight := func(parents dgraph.Set) float64 {
@@ -139,9 +142,10 @@ func (f *foundFamilies) swap(family dgraph.Family, logEvidence []float64) {
 	}
 }
 
-// grow adds neighbours of probable families until those added last have almost no probability, or
-// until over reports true. It returns the probability, summed over nodes, of the families added
-// last. posterior returns the posterior over graphs that consist of the listed families.
+// grow adds neighbours of probable families until the families added last have almost no posterior
+// probability, or until the function over returns true. It returns the probability of the families
+// added last, summed over nodes. The function posterior returns the posterior over graphs that
+// consist of the listed families.
 func (f *foundFamilies) grow(ctx gocontext.Context, posterior func(families []dgraph.Family) (*score.Posterior, error), over func() bool, status func(string)) (left float64, err error) {
 	before := len(f.list)
 	for range growthRounds {
@@ -174,8 +178,8 @@ func (f *foundFamilies) grow(ctx gocontext.Context, posterior func(families []dg
 	return left, nil
 }
 
-// grown returns the probability of the families added after the first list, for the node where it
-// is largest.
+// grown returns the posterior probability of the families added after the first list, as the
+// maximum over nodes.
 func (f *foundFamilies) grown(graphs *score.Posterior) float64 {
 	shares := make([]float64, f.structure.Nodes)
 	for i, share := range graphs.Marginals[f.first:] {

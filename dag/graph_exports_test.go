@@ -19,8 +19,8 @@ import (
 	"github.com/transdim/vti/table"
 )
 
-// Exports have every edge once and parents before children. Characters in names that end a name in
-// the format are replaced or escaped.
+// Exported graphs have every edge once and parents before children. Characters in names that would
+// end a name in the format are replaced or escaped.
 func TestGraphExports(t *testing.T) {
 	names := []string{"a:b", `c"d`, "e<f"}
 	g := dgraph.FromParents([]dgraph.Set{dgraph.SetOf(1, 2), {}, dgraph.SetOf(1)})
@@ -52,8 +52,8 @@ func TestGraphExports(t *testing.T) {
 }
 
 // The edges whose probability reaches the given limit are written if they make no cycle. The tables
-// of probabilities are posterior means: they agree with counts of the rows, and reading the file
-// returns them.
+// of probabilities are posterior means: they agree with counts of the rows. Reading the exported
+// file returns the same tables.
 func TestExportsOfARun(t *testing.T) {
 	p, err := score.NewProblem(dagtest.Categories(t, dagtest.Random(9), 60, true), score.ModelOptions{}, tables.Constraints{})
 	require.NoError(t, err)

@@ -19,9 +19,9 @@ import (
 	"github.com/transdim/vti/lab/dagtest"
 )
 
-// edgesOf takes one completion of a table of three nodes, with the log weight of the completion. It
-// appends, for the graphs of three nodes, to the lists of log weights of all graphs and of the
-// graphs with each edge.
+// edgesOf takes a table of three nodes with its missing cells filled in, and the log weight of this
+// completion. For each graph of three nodes it appends the log weight to totals, and to the list in
+// edges of each edge of the graph.
 func edgesOf(t *testing.T, p *score.Problem, x *mat.Dense, logWeight float64, totals *[]float64, edges map[dgraph.Edge]*[]float64) {
 	t.Helper()
 	data, problem := *p.Data, *p
@@ -47,8 +47,8 @@ func edgesOf(t *testing.T, p *score.Problem, x *mat.Dense, logWeight float64, to
 	})
 }
 
-// agreesWith compares edge probabilities from chains with sums over all completions and graphs, and
-// accepts differences of up to 4 standard errors.
+// agreesWith compares edge probabilities from chains with sums over all graphs and all completions
+// (ways to fill in the missing cells). It accepts differences of up to 4 standard errors.
 func agreesWith(t *testing.T, p *score.Problem, seed uint64, completions func(visit func(x *mat.Dense, logWeight float64))) {
 	t.Helper()
 	var totals []float64
@@ -74,9 +74,9 @@ func agreesWith(t *testing.T, p *score.Problem, seed uint64, completions func(vi
 	}
 }
 
-// Categories: the chains agree with a sum over all completions of four missing cells, one of them
-// in a row with an intervention on another node. A clamp that determines a fifth missing cell gives
-// the same answer.
+// For categories the chains agree with a sum over all values of four missing cells. One of these
+// cells is in a row with an intervention on another node. A fifth missing cell whose value an
+// intervention sets does not change the answer.
 func TestImputedCategories(t *testing.T) {
 	text := "a,b,c,set,drug\nu,x,1,,0\nu,x,1,,0\nv,y,1,,0\nv,NA,2,,0\nu,x,NA,,0\nv,y,2,,0\nNA,y,2,,0\nu,x,1,b,0\nv,y,2,,0\nu,y,1,,0\nu,NA,1,c,0\nv,y,2,,0\nNA,x,2,,1\nu,x,1,,1\n"
 	p, err := dagtest.Missing(t, text, tables.DataOptions{Discrete: []string{"c"}, Intervened: "set", Clamp: []string{"drug=a:v"}}, score.ModelOptions{})
@@ -91,8 +91,8 @@ func TestImputedCategories(t *testing.T) {
 	agreesWith(t, p, 3, fourBinaryCells(p))
 }
 
-// Numbers: the chains agree with a sum over a grid for two missing cells. A third missing cell
-// belongs to a node that a clamp sets to its least value.
+// For numbers the chains agree with a sum over a grid of values of two missing cells. A third
+// missing cell belongs to a node that an intervention sets to the node's least value.
 func TestImputedNumbers(t *testing.T) {
 	random, text := dagtest.Random(4), strings.Builder{}
 	text.WriteString("a,b,c,drug\n")
@@ -127,8 +127,9 @@ func TestImputedNumbers(t *testing.T) {
 	})
 }
 
-// Soft interventions: the chains agree with a sum over completions of missing cells in rows where
-// the node of the cell, or an effect of the node, has another mechanism.
+// With soft interventions, rows where a node has another mechanism, the chains agree with a sum
+// over the values of missing cells. The other mechanism belongs to the node of the cell or to an
+// effect of this node.
 func TestImputedSoftInterventions(t *testing.T) {
 	text := "a,b,c,soft\nu,x,1,\nu,x,1,\nv,y,1,\nv,NA,2,\nu,x,2,\nv,y,2,\nu,y,2,b\nu,NA,1,b\nv,x,2,b\nv,NA,1,b\nu,y,1,b\nNA,x,2,b\n"
 	p, err := dagtest.Missing(t, text, tables.DataOptions{Discrete: []string{"c"}, SoftIntervened: "soft"}, score.ModelOptions{})
@@ -193,7 +194,8 @@ func TestImputationErrors(t *testing.T) {
 	require.ErrorContains(t, err, "cut into classes")
 }
 
-// fourBinaryCells visits the completions of a table with four missing cells, each of two levels.
+// fourBinaryCells visits the 16 ways to fill in a table with four missing cells, each of two
+// levels.
 func fourBinaryCells(p *score.Problem) func(visit func(x *mat.Dense, logWeight float64)) {
 	return func(visit func(x *mat.Dense, logWeight float64)) {
 		for code := range 16 {

@@ -15,7 +15,8 @@ import (
 	"github.com/transdim/vti/lab/testkit"
 )
 
-// Sums and chains find the graphs of simulated tables, and agree with each other.
+// Sums over all graphs and chains over graphs find the graphs of simulated tables of numbers and
+// categories, and agree with each other.
 func TestMixedGraphsAreFound(t *testing.T) {
 	testkit.Slow(t)
 	s, err := sem.Simulate(sem.Simulation{Nodes: 5, Rows: 400, EdgeProbability: 0.4, Mechanism: sem.Mixed, Seed: 2})
@@ -36,7 +37,8 @@ func TestMixedGraphsAreFound(t *testing.T) {
 	}
 }
 
-// The evidence of mixed mechanisms on a table of numbers only is the BGe evidence.
+// The evidence of mixed mechanisms on a table of numbers only equals the BGe score, the evidence of
+// the Gaussian model.
 func TestMixedOfNumbersIsBGe(t *testing.T) {
 	s, err := sem.Simulate(sem.Simulation{Nodes: 4, Rows: 50, Seed: 3})
 	require.NoError(t, err)

@@ -17,9 +17,9 @@ import (
 	"github.com/transdim/vti/modelcheck"
 )
 
-// The model check finds no fault in tables simulated from mixed mechanisms. It finds a number, and
-// the probability of a category, that depends on another number by a curve where the model has a
-// line.
+// The model check finds no fault in tables simulated from mixed mechanisms. It finds a fault if a
+// number, or the probability of a category, depends on another number by a curve where the model
+// has a line.
 func TestModelCheckOfMixedTables(t *testing.T) {
 	testkit.Slow(t)
 	s, err := sem.Simulate(sem.Simulation{Nodes: 5, Rows: 300, EdgeProbability: 0.4, Mechanism: sem.Mixed, Seed: 4})

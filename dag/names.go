@@ -23,8 +23,8 @@ type (
 	ModelOptions = score.ModelOptions
 	GraphPrior   = score.GraphPrior
 	Mechanism    = sem.Mechanism
-	// Problem is a data set with a model and constraints. Method is a way to compute the posterior
-	// of a problem.
+	// Problem is a data set with a model and constraints on the graph. Method is a way to compute
+	// the posterior of a problem.
 	Problem = score.Problem
 	Method  = score.Method
 	// ChainConfig configures chains over graphs.
@@ -52,7 +52,8 @@ const (
 	GraphFlow     = score.GraphFlow
 )
 
-// NewData prepares a table for a problem. Errors name the column and the place in the file.
+// NewData prepares a table as the data of a problem. Errors name the column and the place in the
+// file.
 func NewData(t *table.Table, options DataOptions) (*Data, error) { return tables.NewData(t, options) }
 
 // NewProblem joins data, model and constraints. It checks everything that can be checked before

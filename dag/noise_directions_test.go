@@ -16,8 +16,8 @@ import (
 )
 
 // TestCurvesAreDoubted checks that splines and networks are judged poor, with a reason, where the
-// noise is smaller in the middle of the range of the parent, which the fitted value does not show.
-// It also checks that they are judged good where a curve has noise of one standard deviation.
+// noise is smaller in the middle of the parent's range. The fitted value does not show such noise.
+// The test also checks that they are judged good where a curve has noise of constant scale.
 func TestCurvesAreDoubted(t *testing.T) {
 	testkit.Slow(t)
 	random := rand.New(rand.NewPCG(8, 1))

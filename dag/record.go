@@ -27,20 +27,21 @@ type Record struct {
 	Constraints tables.Constraints `json:"constraints"`
 	Model       score.ModelOptions `json:"model"`
 	Effects     []string           `json:"effects,omitempty"` // requested total effects, as pairs "a->b"
-	// Structure is the method. Islands is the largest number of islands, independent groups of
-	// particles, for the families whose evidences matter. Flow, DType, Steps, Batch, Draws,
+	// Structure is the method by which graphs are found. Islands is the largest number of islands
+	// (independent groups of particles) that estimate evidences. Flow, DType, Steps, Batch, Draws,
 	// Undivided and Cold are settings of the flow, see RunConfig.
 	Structure score.Method  `json:"structure"`
 	Islands   int           `json:"islands,omitempty"`
 	Flow      cosmic.Config `json:"flow"`
-	DType     dtypes.DType  `json:"dtype,omitempty"` // of flow and target; if absent, Float32
+	DType     dtypes.DType  `json:"dtype,omitempty"` // number type of the flow and its target; Float32 if absent
 	Steps     int           `json:"steps,omitempty"`
 	Batch     int           `json:"batch,omitempty"`
 	Draws     int           `json:"draws,omitempty"`
-	Undivided bool          `json:"undivided,omitempty"` // one flow for all nodes; only with the method flow
+	Undivided bool          `json:"undivided,omitempty"` // one flow for all nodes together; only with the method flow
 	Cold      bool          `json:"cold,omitempty"`
 	run.ChainSizes
-	// Rounds and Candidates are settings of chains, see walk.ChainConfig. Seed is the random seed.
+	// Rounds and Candidates are settings of the Markov chains over graphs, see walk.ChainConfig.
+	// Seed is the random seed.
 	Rounds     int    `json:"rounds,omitempty"`
 	Candidates int    `json:"candidates,omitempty"`
 	Seed       uint64 `json:"seed"`
@@ -89,12 +90,13 @@ func (r *Record) Resumable() bool {
 	return r.Structure != score.Exact || r.Particles()
 }
 
-// Particles reports whether evidences come from particles, without a flow.
+// Particles reports whether evidences come from particles (sequential Monte Carlo), without a flow.
 func (r *Record) Particles() bool {
 	return r.Structure != score.GraphFlow && r.Model.Mechanism == sem.MLP
 }
 
-// FitConfig returns the settings of training, with steps and batch filled in, in the record too.
+// FitConfig returns the settings of training. It fills in the default steps and batch size, in the
+// record too.
 func (r *Record) FitConfig(problem *score.Problem) vti.Config {
 	fit := vti.Config{Flow: r.Flow, Steps: r.Steps, Batch: r.Batch, Seed: r.Seed, DType: r.DType}
 	fit = flows.SizesOfGraphs(problem, fit, r.Undivided)

@@ -13,8 +13,8 @@ import (
 	"github.com/transdim/vti/run"
 )
 
-// The record restores the problem and the true graph, and detects a changed table. The record of a
-// run with a kind of evidence that no longer exists is refused by name.
+// The record of a run restores the problem and the true graph, and detects a changed table. A
+// record with an unknown kind of evidence is refused, and the error names the kind.
 func TestRecord(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "data.csv")
 	require.NoError(t, os.WriteFile(path, []byte(dagtest.CSV([]string{"a", "b"}, [][]float64{{1, 2}, {2, 1}, {4, 4}})), 0o644))

@@ -19,12 +19,12 @@ type Result struct {
 	run.Origin
 	// Data describes the analysed data.
 	Data DataSummary `json:"data"`
-	// Constraints describes which graphs are allowed; it is empty if all are. Equivalence classes
-	// are formed without regard to the constraints.
+	// Constraints describes which graphs are allowed; it is empty if all graphs are allowed.
+	// Equivalence classes are formed without regard to the constraints.
 	Constraints string `json:"constraints,omitempty"`
 	// Steps is the number of training steps.
 	Steps int `json:"steps,omitempty"`
-	// Loss is the mean −ELBO in nats, over the families drawn in training.
+	// Loss is the mean negative ELBO in nats at the end of training.
 	Loss *Number `json:"loss,omitempty"`
 	// Certificate is the verdict on the posterior over graphs.
 	Certificate *Certificate `json:"certificate,omitempty"`
@@ -33,16 +33,15 @@ type Result struct {
 	LogEvidenceSE Number `json:"log_evidence_se"`
 	// ExpectedEdges is the posterior mean of the number of edges.
 	ExpectedEdges Number `json:"expected_edges"`
-	// Edges has one entry for each pair of nodes, from cause to effect of the more probable
-	// direction.
+	// Edges has one entry for each pair of nodes, for the more probable direction of an edge.
 	Edges []Edge `json:"edges"`
 	// Graphs lists the most probable graphs, and Classes the most probable equivalence classes.
 	Graphs  []GraphReport `json:"graphs"`
 	Classes []ClassReport `json:"classes"`
-	// Parameters summarises the direct effects along edges.
+	// Parameters summarises the direct effects of parents on their children.
 	Parameters []effects.Parameter `json:"parameters,omitempty"`
-	// Effects lists the total causal effects, ordered by cause, of the pairs with a directed path
-	// in at least one draw.
+	// Effects lists the total causal effects, ordered by cause, for the pairs of nodes with a
+	// directed path in at least one drawn graph.
 	Effects []effects.Effect `json:"effects,omitempty"`
 	// Asked lists the pairs of nodes whose effects were requested, cause first.
 	Asked [][2]string `json:"effects_asked,omitempty"`
@@ -89,9 +88,9 @@ type GraphReport struct {
 	SE    Number      `json:"se"`
 }
 
-// ClassReport is an equivalence class with its probability. Only the priors, not the data,
-// distinguish the graphs of a class. Directed lists the edges with the same direction in all graphs
-// of the class, and Undirected the other edges.
+// ClassReport is an equivalence class with its probability. The graphs of a class state the same
+// conditional independences. Directed lists the edges with the same direction in all graphs of the
+// class, and Undirected the other edges.
 type ClassReport struct {
 	Directed   [][2]string `json:"directed"`
 	Undirected [][2]string `json:"undirected"`
@@ -99,7 +98,7 @@ type ClassReport struct {
 	SE         Number      `json:"se"`
 }
 
-// Metrics compares the answer, and trivial answers, with a true graph.
+// Metrics compares the answer and two simple baselines with a true graph.
 type Metrics struct {
 	// TruthEdges is the number of edges of the true graph.
 	TruthEdges int `json:"truth_edges"`
@@ -128,8 +127,8 @@ const (
 	listedGraphs = 100
 )
 
-// listed returns how many of count items the result lists: at most best, or all if the problem asks
-// for all.
+// listed returns the number of graphs or classes that the result lists: count if the problem asks
+// for all of them, else at most the number best.
 func listed(p *score.Problem, count, best int) int {
 	if p.AllModels {
 		return count
@@ -137,11 +136,12 @@ func listed(p *score.Problem, count, best int) int {
 	return min(count, best)
 }
 
-// graphEstimates holds the estimates of a method about graphs, for N nodes.
+// graphEstimates holds the posterior over graphs of N nodes that a method has estimated.
 type graphEstimates struct {
 	edges, edgeErrors [][]float64 // probabilities of edges and their standard errors [N][N]
 	draws             []score.Draw
-	// probabilityOf returns the probability of an event with its standard error.
+	// probabilityOf returns the probability that event is true for the graph, with its standard
+	// error.
 	probabilityOf func(event func(*dgraph.Graph) bool) (probability, se float64)
 }
 
@@ -170,7 +170,7 @@ func fillGraphs(p *score.Problem, ctx gocontext.Context, r *Result, found graphE
 // fillEdges fills in the edges of the result, and returns the equivalence class of each draw.
 func fillEdges(p *score.Problem, r *Result, found graphEstimates) (classes []*dgraph.Graph) {
 	targets, classes := p.Data.Targets(), make([]*dgraph.Graph, len(found.draws))
-	forward := dgraph.Zeros(p.Data.Nodes()) // shares of classes in which the edge is directed
+	forward := dgraph.Zeros(p.Data.Nodes()) // probability of equivalence classes in which the edge is directed
 	undirected := dgraph.Zeros(p.Data.Nodes())
 	total := 0.0
 	for _, d := range found.draws {

@@ -24,8 +24,7 @@ const (
 	EffectsFile = "effects.csv"
 )
 
-// Files returns the names of the files that a run over graphs writes, without the files that all
-// kinds of runs write.
+// Files returns the names of the files that only runs over graphs write.
 func Files() []string {
 	return []string{
 		EdgesFile, MatrixFile, "graphs.csv", "classes.csv", "parameters.csv", EffectsFile, "checks.csv",
@@ -66,8 +65,9 @@ func write(p *score.Problem, r *Result, dir string) error {
 	return nil
 }
 
-// graphTexts returns the graph in every format. The text is empty where the format cannot hold the
-// graph; if a table of probabilities is too large, the result gets a note.
+// graphTexts returns the graph of the answer as text in every format. The text is empty where the
+// format cannot hold the graph. If a table of probabilities is too large for BIF, the result gets a
+// note.
 func graphTexts(p *score.Problem, r *Result) ([]string, error) {
 	texts := make([]string, len(graphFiles))
 	for format := range graphFiles {
@@ -103,8 +103,9 @@ func (r *Result) classRows() [][]string {
 	return rows
 }
 
-// effectRows returns one row for each total effect of a number. For effects on or of categories it
-// returns one row for each change of the cause and level of the effect.
+// effectRows returns the total causal effects as rows of a table. An effect between two numbers has
+// one row. An effect on or of a category has one row for each change of the cause and each level of
+// the affected node.
 func (r *Result) effectRows() [][]string {
 	rows := [][]string{{"from", "to", "prob", "prob_se", "prob_none", "mean", "mean_se", "sd", "q05", "q95", "from_value", "reference", "to_value"}}
 	for _, e := range r.Effects {
@@ -160,12 +161,12 @@ func (r *Result) Matrix() [][]float64 {
 	return probabilities
 }
 
-// drawnEdge is the least probability of an edge that is shown in a picture, unless another is
-// given.
+// drawnEdge is the least probability of an edge that a picture shows, if the user gives no other
+// limit.
 const drawnEdge = 0.1
 
-// dot returns, in the language of Graphviz, the edges whose probability is not below least. Lines
-// are the wider, the more probable the edge is.
+// dot returns, in the language of Graphviz, the edges whose probability is not below the number
+// least. More probable edges have wider lines.
 func dot(names []string, probabilities [][]float64, least float64) string {
 	quote := func(name string) string {
 		return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(name) + `"`

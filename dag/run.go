@@ -16,7 +16,7 @@ import (
 	"github.com/transdim/vti/run"
 )
 
-// output holds the settings and the destination of an answer, whatever the method.
+// output holds settings that all methods have and the destination of the answer.
 type output struct {
 	command, backend string
 	seed             uint64
@@ -28,16 +28,17 @@ type output struct {
 	loss             *Number // loss at the end of training
 }
 
-// found holds all findings of a method.
+// found holds the posterior that a method has found.
 type found struct {
 	certificate *Certificate
 	graphs      graphEstimates
-	// log evidence of the working columns and its standard error; NaN for chains, which give no
+	// log evidence of the scaled columns and its standard error; NaN for chains, which give no
 	// evidence
 	logEvidence, logEvidenceSE float64
 
 	families score.Mixture
-	// source draws the parameters of families with random; all later draws use random too
+	// source draws the parameters of families (nodes with sets of parents) with random; all later
+	// draws use random too
 	source  score.ParameterSource
 	random  *rand.Rand
 	moments effects.EdgeMoments // exact posterior moments of weights; nil for none
@@ -58,7 +59,7 @@ func concludeSum(p *score.Problem, ctx gocontext.Context, o output, posterior *s
 	edgeErrors := posterior.EdgeErrors(graphs)
 	f := found{logEvidence: posterior.LogEvidence, families: posterior.Mixture(), moments: moments, random: stream.Rand(o.seed, "parameters")}
 	f.certificate = certify(graphs, edgeErrors)
-	// the error includes the rise of the evidence that is expected when particles move longer
+	// the error includes the rise of the log evidence that is expected if particles moved longer
 	rise := networks.SettlingSteps * float64(f.certificate.Settling) * float64(p.Data.Nodes())
 	f.logEvidenceSE = math.Hypot(posterior.LogEvidenceSE, rise)
 	f.graphs = graphEstimates{posterior.EdgeProbabilities(), edgeErrors, graphs, func(event func(*dgraph.Graph) bool) (probability, se float64) {
@@ -77,8 +78,8 @@ func concludeChains(p *score.Problem, ctx gocontext.Context, o output, c *Certif
 	return conclude(p, ctx, o, f)
 }
 
-// chainEstimates returns the estimates of chains. For all events it uses the number of effective
-// draws of the edge with the fewest.
+// chainEstimates returns the estimates of chains. Standard errors of all events use the same number
+// of effective draws, the argument independent.
 func chainEstimates(edges walk.Edges, graphs []score.Draw, independent float64) graphEstimates {
 	return graphEstimates{edges.Probabilities, edges.Errors, graphs, walk.ShareOf(graphs, independent)}
 }
@@ -116,11 +117,11 @@ func describe(p *score.Problem, ctx gocontext.Context, result *Result, f found) 
 		return err
 	}
 	mechanism, complete := p.Model.Mechanism, p.Data.Missing == nil
-	if !mechanism.Integrated() { // other mechanisms have no slopes and no residuals
+	if !mechanism.Integrated() { // mechanisms whose parameters are integrated out have no slopes and no residuals
 		if result.Parameters, err = effects.Parameters(p, ctx, f.families, f.source, f.moments, graphs, f.random); err != nil {
 			return err
 		}
-		if complete { // cells that were drawn fit the model by construction
+		if complete { // imputed cells fit the model by construction
 			if result.Checks, err = effects.CheckNodes(p, ctx, f.families, f.source, f.random); err != nil {
 				return err
 			}

@@ -20,8 +20,9 @@ type ExactConfig struct {
 	Truth *dgraph.Graph
 	// Dir is the run directory, which must exist; if it is empty no files are kept.
 	Dir string
-	// Progress, if not nil, is called with the number of families scored. Status, if not nil, is
-	// called with descriptions of the work after the scores.
+	// Progress, if not nil, is called with the number of families (nodes with sets of parents)
+	// whose evidence is known, and the number of all families. Status, if not nil, is called with
+	// descriptions of the later work.
 	Progress func(done, total int)
 	Status   func(string)
 }
@@ -49,8 +50,8 @@ func RunExact(ctx gocontext.Context, problem *score.Problem, cfg ExactConfig) (*
 	return concludeForms(problem, ctx, o, posterior, func(*Certificate) {})
 }
 
-// concludeForms makes a result of a posterior over graphs whose evidences have closed forms. judge
-// adds to the certificate.
+// concludeForms makes a result of a posterior over graphs whose evidences have closed forms. The
+// function judge adds further objections to the certificate.
 func concludeForms(p *score.Problem, ctx gocontext.Context, o output, posterior *score.Posterior, judge func(c *Certificate)) (*Result, error) {
 	parameters := func(random *rand.Rand) score.ParameterSource { return p.ExactParameters(p.Families, random) }
 	return concludeSum(p, ctx, o, posterior, effects.ExactMoments(p, posterior.Mixture()), parameters, func(graphs []score.Draw, edgeErrors [][]float64) *Certificate {

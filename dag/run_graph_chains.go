@@ -23,8 +23,8 @@ type GraphChainsConfig struct {
 	Truth *dgraph.Graph
 	// Dir is the run directory, which must exist; if it is empty no files are kept.
 	Dir string
-	// Resume continues a run in Dir that was stopped, or that MaxTime ended, from its finished
-	// rounds.
+	// Resume continues a run in Dir from its finished rounds. The run was stopped, or ended by the
+	// limit Chains.MaxTime.
 	Resume bool
 	// Status, if not nil, is called with descriptions of the current work.
 	Status func(string)
@@ -63,7 +63,7 @@ func RunGraphChains(ctx gocontext.Context, problem *score.Problem, cfg GraphChai
 	families, kept, chain := sampled.Some()
 	graphs := score.CountDraws(families, kept)
 	var scores *score.Posterior
-	if problem.Weighs() { // add the effect of errors of the scores
+	if problem.Weighs() { // add the effect of errors of evidences from importance weights
 		scores = problem.ScoreErrors(families)
 		errors := scores.EdgeErrors(graphs)
 		for i, row := range errors {

@@ -18,8 +18,8 @@ import (
 	"github.com/transdim/vti/lab/testkit"
 )
 
-// Chains over more nodes than sums allow write files, parameters and metrics. The same seed gives
-// the same answer.
+// Chains over graphs with too many nodes for sums over all graphs write files, parameters and
+// metrics. The same seed gives the same answer.
 func TestRunGraphChains(t *testing.T) {
 	testkit.Slow(t)
 	s, err := sem.Simulate(sem.Simulation{Nodes: 16, Rows: 120, ExpectedDegree: 1, Mechanism: sem.Linear, Seed: 2})
@@ -52,8 +52,8 @@ func TestRunGraphChains(t *testing.T) {
 }
 
 // A stopped run continues and ends with the answer of a run that was not stopped. A run with
-// another seed does not use the stored pieces. The pieces are deleted at the end, except if the
-// time of the run was limited.
+// another seed does not use the stored pieces of work. The pieces are deleted at the end, except if
+// the time of the run was limited.
 func TestGraphChainsResume(t *testing.T) {
 	testkit.Slow(t)
 	p, err := score.NewProblem(dagtest.Chain(t, 30, tables.DataOptions{}), score.ModelOptions{}, tables.Constraints{})
@@ -73,7 +73,7 @@ func TestGraphChainsResume(t *testing.T) {
 	require.ErrorIs(t, err, gocontext.Canceled)
 	kept, err := filepath.Glob(filepath.Join(dir, rundir.PiecesDir, "*", "*", "*"))
 	require.NoError(t, err)
-	require.Greater(t, len(kept), len(p.Data.Names)) // scores of each node, and the starting graphs
+	require.Greater(t, len(kept), len(p.Data.Names)) // stored are the scores of each node and the starting graphs
 	require.Equal(t, whole(4, 0, t.TempDir()).Edges, whole(4, time.Hour, dir).Edges)
 	require.DirExists(t, filepath.Join(dir, rundir.PiecesDir))
 	require.Equal(t, whole(3, 0, t.TempDir()).Edges, whole(3, 0, dir).Edges)

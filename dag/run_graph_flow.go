@@ -22,19 +22,20 @@ import (
 
 // RunConfig configures RunGraphFlow.
 type RunConfig struct {
-	// Fit configures training. RunGraphFlow sets Models, Checkpoint and the learning of q(m)
-	// itself.
+	// Fit configures training. RunGraphFlow sets its fields Models and Checkpoint, and the learning
+	// of the distribution q(m) of graphs.
 	Fit vti.Config
-	// Draws is the number of weighted draws if Undivided is set; 0 stands for 131,072 with linear
-	// mechanisms and 16,384 with networks.
+	// Draws is the number of importance-weighted draws if Undivided is set; 0 stands for 131,072
+	// with linear mechanisms and 16,384 with networks.
 	Draws int
 	// Islands is the largest number of islands: independent groups of particles, which estimate the
 	// evidences that matter. Networks have them unless Undivided is set. 0 stands for some minutes
 	// of work.
 	Islands int
-	// Undivided asks for one flow over the parameters of all nodes together.
+	// Undivided asks for one flow over the parameters of all nodes together, instead of one node at
+	// a time.
 	Undivided bool
-	// Cold makes q(m) start as a uniform distribution.
+	// Cold makes the learned distribution q(m) of graphs start as a uniform distribution.
 	Cold bool
 	// Truth is the true graph, which is compared with the answer; nil for none.
 	Truth *dgraph.Graph
@@ -55,11 +56,11 @@ type RunConfig struct {
 //
 // Otherwise RunGraphFlow works node by node. Given the graph the posterior is a product over nodes,
 // so that one flow serves all nodes in turn, and the choice of a node's parents is judged by the
-// loss of this node alone. The families in draws of q(m), the families with few parents and the
-// neighbours of probable families make a list. Linear mechanisms have closed forms of the evidences
-// of the listed families. For networks, whose output layer is integrated out of the flow, evidences
-// come from particles ([RunParticles]). The graphs made of these families are summed, or sampled by
-// chains ([walk.ListedGraphs]).
+// loss of this node alone. A list holds the families (nodes with sets of parents) in draws of q(m),
+// the families with few parents, and families that differ from a probable family by one parent.
+// Linear mechanisms have closed forms of the evidences of the listed families. For networks, whose
+// output layer is integrated out of the flow, evidences come from particles ([RunParticles]). The
+// graphs made of these families are summed, or sampled by chains ([walk.ListedGraphs]).
 //
 // q(m) starts near graphs that chains with linear mechanisms and the same prior found, unless
 // cfg.Cold is set.
@@ -114,13 +115,15 @@ func (cfg RunConfig) withDefaults(p *score.Problem) RunConfig {
 	return cfg
 }
 
-// warmFlips is the probability of flipping each edge in a graph from which q(m) starts. More flips
-// make the starts more varied, but lose more of the edges that the chains found. Half and twice
-// give the same answers (docs/benchmarks/constants.md).
+// warmFlips is the probability of flipping each edge in the graphs from which the learned
+// distribution of graphs starts. More flips make these graphs more varied, but lose more of the
+// edges that the chains found. Half and twice the value give the same answers
+// (docs/benchmarks/constants.md).
 const warmFlips = 0.05
 
-// warmStart returns a function that draws graphs, as codes of q(m), from short chains with linear
-// mechanisms and the same prior over graphs.
+// warmStart returns a function that draws graphs found by short chains with linear mechanisms and
+// the same prior over graphs. It returns each graph as a list of digits, the form in which the
+// learned distribution of graphs draws them.
 func warmStart(ctx gocontext.Context, p *score.Problem, seed uint64, undivided bool) (func(*rand.Rand) []int32, error) {
 	linear := *p
 	linear.Model.Mechanism, linear.Model.Hidden, linear.Model.NoBias = sem.Linear, 0, false
@@ -134,9 +137,8 @@ func warmStart(ctx gocontext.Context, p *score.Problem, seed uint64, undivided b
 	}, nil
 }
 
-// If the undivided flow has many coordinates, its certificate uses fewer draws than requested: all
-// draws together have at most undividedNumbers coordinates, but there are at least undividedLeast
-// draws.
+// The certificate of a flow with many coordinates uses fewer draws than requested: all draws
+// together have at most undividedNumbers coordinates, but there are at least undividedLeast draws.
 const (
 	undividedNumbers = 1 << 25
 	undividedLeast   = 1 << 12
@@ -183,11 +185,12 @@ func concludeUndivided(ctx gocontext.Context, p *score.Problem, o output, traine
 	return conclude(p, ctx, o, f)
 }
 
-// drawnGraphs is the number of graphs drawn from q(m). A probability estimated by their share has a
-// standard error of at most 0.011.
+// drawnGraphs is the number of graphs drawn from the learned distribution of graphs. A probability
+// estimated by a share of these graphs has a standard error of at most 0.011.
 const drawnGraphs = 2000
 
-// concludeNodes makes a result of the families in draws of q(m) and their neighbours.
+// concludeNodes makes a result of a list of families (nodes with sets of parents): the families in
+// draws of the learned distribution q(m) of graphs, and their neighbours.
 func concludeNodes(ctx gocontext.Context, p *score.Problem, o output, trained *vti.Posterior, cfg RunConfig) (*Result, error) {
 	o.status("drawing graphs from q(m)")
 	drawn, err := flows.DrawGraphs(trained, p.Structure, drawnGraphs)
@@ -218,6 +221,7 @@ func concludeNodes(ctx gocontext.Context, p *score.Problem, o output, trained *v
 
 func never() bool { return false }
 
-// mostGrown is the largest probability of added neighbours in a trusted answer. Above it, most of
-// the answer does not come from q(m).
+// mostGrown is the largest probability, in a trusted answer, of a node's sets of parents that the
+// learned distribution of graphs did not draw. Above it, most of the answer does not come from that
+// distribution.
 const mostGrown = 0.5

@@ -21,9 +21,9 @@ import (
 	"github.com/transdim/vti/lab/testkit"
 )
 
-// A flow with a learned q(m), both node by node and undivided, finds the edge probabilities of the
-// exact sums, with the priors over graphs and over orders and with constraints. A run continues
-// from its checkpoint to the same answer.
+// A flow with a learned distribution of graphs finds the edge probabilities of the exact sums. This
+// is checked node by node and for all nodes together, with priors over graphs and over orders, and
+// with constraints. A run continues from its checkpoint to the same answer.
 func TestRunGraphFlow(t *testing.T) {
 	testkit.Long(t)
 	device, err := gpu.Open(gpu.CPU)
@@ -78,7 +78,7 @@ func TestRunGraphFlow(t *testing.T) {
 	}
 }
 
-// A run that is cancelled in training and resumed ends with exactly the answer of an undisturbed
+// A run that is cancelled in training and resumed ends with exactly the answer of an uninterrupted
 // run.
 func TestRunGraphFlowResumes(t *testing.T) {
 	testkit.Slow(t)
@@ -115,7 +115,8 @@ func TestRunGraphFlowResumes(t *testing.T) {
 	require.Equal(t, whole.LogEvidence, resumed.LogEvidence)
 }
 
-// For networks the evidences come from particles, and the answer agrees with the sum over graphs.
+// For network mechanisms the evidences come from particles, and the answer of a flow agrees with
+// the sum over all graphs.
 func TestRunGraphFlowOfNetworks(t *testing.T) {
 	testkit.Slow(t)
 	device, err := gpu.Open(gpu.CPU)
@@ -143,8 +144,8 @@ func TestRunGraphFlowOfNetworks(t *testing.T) {
 	require.NotEmpty(t, result.Checks)
 }
 
-// From a list without probable families, the search through neighbours finds them, and the answer
-// states the probability of the families it added.
+// The search starts from a list without the probable sets of parents. It finds them by changing one
+// parent at a time, and the answer states the probability of the sets that it added.
 func TestGrowth(t *testing.T) {
 	p, err := score.NewProblem(dagtest.Chain(t, 60, tables.DataOptions{}), score.ModelOptions{Mechanism: sem.Linear}, tables.Constraints{})
 	require.NoError(t, err)
@@ -173,9 +174,9 @@ func TestGrowth(t *testing.T) {
 	require.Equal(t, vti.Trusted, whole.Verdict)
 }
 
-// With more nodes than those for which all families are listed, an answer is doubtful. For three
-// parents that cancel each other in pairs, the search through neighbours missed families with 0.07
-// of the probability.
+// With too many nodes to list all sets of parents, an answer is doubtful. In this example three
+// parents predict a node only together. The search through sets that differ by one parent missed
+// sets with 0.07 of the probability.
 func TestFamiliesThatMayBeMissing(t *testing.T) {
 	free := dgraph.FreeStructure(8)
 	f := newFoundFamilies(free, nil, allNetworks)
@@ -217,10 +218,10 @@ func cancelling(t *testing.T, model score.ModelOptions, rows int) *score.Problem
 	return p
 }
 
-// An earlier version gave a trusted, wrong answer for this table. The neighbours of families in
-// draws of q(m) do not lead to the three parents of x0, which have nearly all of the probability.
-// An answer from the list without these parents is now doubtful. The list of all families, which is
-// used for networks of eight columns, contains them.
+// The three parents of x0 have nearly all of the probability. The search starts from sets of
+// parents drawn from the learned distribution of graphs, and changes one parent at a time. It does
+// not find the three parents, and its answer is therefore doubtful. The list of all sets of
+// parents, which is used for networks of eight columns, contains them.
 func TestParentsThatCancel(t *testing.T) {
 	p := cancelling(t, score.ModelOptions{Mechanism: sem.Linear}, 80)
 	posterior := func(most float64) (probability float64, v *verdict.Judgement) {
@@ -248,8 +249,8 @@ func TestParentsThatCancel(t *testing.T) {
 	require.Equal(t, vti.Trusted, v.Verdict)
 }
 
-// A whole run with networks, whose q(m) starts uniform and learns almost nothing, finds the three
-// parents too.
+// A whole run with networks finds the three parents too, although its distribution of graphs starts
+// uniform and learns almost nothing.
 func TestRunOfParentsThatCancel(t *testing.T) {
 	testkit.Slow(t)
 	device, err := gpu.Open(gpu.CPU)
@@ -260,8 +261,8 @@ func TestRunOfParentsThatCancel(t *testing.T) {
 		Cold: true,
 	})
 	require.NoError(t, err)
-	// The largest error of an edge is 0.02 and 0.022 with two of four seeds, which is near the
-	// limit.
+	// The largest standard error of an edge probability is 0.02 and 0.022 with two of four seeds,
+	// which is near the limit.
 	require.Less(t, float64(result.Certificate.WorstSE), 0.03)
 	require.NotEqual(t, vti.Failed, result.Certificate.Verdict, result.Certificate.Reasons)
 	for parent := 1; parent <= 3; parent++ {

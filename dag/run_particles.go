@@ -24,7 +24,7 @@ type ParticlesConfig struct {
 	Islands int
 	Seed    uint64
 	// Chains asks for chains over graphs instead of sums over all graphs. Evidences are then
-	// estimated for a list of families that grows during the run.
+	// estimated for a list of families (nodes with sets of parents) that grows during the run.
 	Chains bool
 	// Truth is the true graph, which is compared with the answer; nil for none.
 	Truth *dgraph.Graph
@@ -41,11 +41,11 @@ type ParticlesConfig struct {
 	// process would have.
 	Shard *shard.Shard
 
-	keepAfter time.Duration // replaces the constant keepAfter in tests; 0: does not
+	keepAfter time.Duration // replaces the constant keepAfter in tests, if it is not 0
 }
 
-// keepAfter is the time after which results of runs of particles are stored for a resumed run.
-// Storing takes milliseconds, which is as long as a run of particles for a few rows.
+// keepAfter is the time from the start after which results of particle runs are stored, so that a
+// stopped run can resume. Storing takes milliseconds, as long as a particle run for a few rows.
 const keepAfter = 10 * time.Second
 
 // RunParticles finds the posterior over graphs with network mechanisms, by a sum over all graphs or
@@ -101,8 +101,8 @@ const listRounds = 4
 // concludeParticles makes a result of graphs whose families (nodes with sets of parents) are on a
 // list that grows. The evidences come from particles. Pilot runs, which are cheap, find the
 // probable families; the neighbours of probable families get pilot runs too. More precise runs then
-// change the probabilities, and the search goes on. mostFound is the argument most of
-// [Certificate.addFound].
+// change the probabilities, and the search goes on. mostFound is the largest accepted probability,
+// for one node, of families that were not on the first list.
 func concludeParticles(p *score.Problem, ctx gocontext.Context, o output, families *foundFamilies, cfg ParticlesConfig, kept *shard.Shard, mostFound float64) (*Result, error) {
 	mostSummed := walk.MostSummed
 	if cfg.Chains {
@@ -126,7 +126,8 @@ func concludeParticles(p *score.Problem, ctx gocontext.Context, o output, famili
 		if err != nil {
 			return nil, err
 		}
-		// Each round makes a part of the precise runs, so that families found later get some too.
+		// Each round makes a part of the precise runs, so that families found in later rounds get
+		// precise runs too.
 		scores.Part = float64(round+1) / listRounds
 		if posterior, err = scores.FineStage(ctx, sums.Posterior); err != nil {
 			return nil, err

@@ -21,8 +21,8 @@ import (
 	"github.com/transdim/vti/lab/testkit"
 )
 
-// A run over three nodes has the same answer for the same seed, and small errors of its evidences.
-// A network finds a dependence that no linear mechanism can describe.
+// A run of particles over three nodes has the same answer for the same seed, and small errors of
+// its evidences. A network finds a dependence that no linear mechanism can describe.
 func TestRunParticles(t *testing.T) {
 	p, err := score.NewProblem(dagtest.Chain(t, 40, tables.DataOptions{}), score.ModelOptions{Mechanism: sem.MLP, Hidden: 2}, tables.Constraints{})
 	require.NoError(t, err)
@@ -51,7 +51,7 @@ func TestRunParticles(t *testing.T) {
 // independent groups of particles, and the errors of evidences. Means of two seeds therefore differ
 // by about one standard error. The root mean square of 72 such differences was 1.04 in six sets of
 // seeds, with a standard deviation of 0.07, so that the test fails by chance in less than 1 of
-// 10,000 sets. Errors that take all draws as independent give 1.5.
+// 10,000 sets. With standard errors that take all draws as independent the root mean square is 1.5.
 func TestErrorsOfNetworkSlopes(t *testing.T) {
 	testkit.Slow(t)
 	p, err := score.NewProblem(dagtest.Chain(t, 40, tables.DataOptions{}), score.ModelOptions{Mechanism: sem.MLP, Hidden: 2}, tables.Constraints{})
@@ -110,14 +110,15 @@ func testParticlesResume(t *testing.T, chains bool) {
 	resumed, err := RunParticles(t.Context(), p, cfg)
 	require.NoError(t, err)
 	require.Equal(t, whole.Edges, resumed.Edges)
-	require.Equal(t, math.Float64bits(float64(whole.LogEvidence)), math.Float64bits(float64(resumed.LogEvidence))) // NaN from chains, which give no evidence
+	require.Equal(t, math.Float64bits(float64(whole.LogEvidence)), math.Float64bits(float64(resumed.LogEvidence))) // NaN for chains, which give no evidence
 	_, err = os.Stat(pieces)
 	require.ErrorIs(t, err, os.ErrNotExist)
 }
 
-// Chains over graphs with a growing list of families agree with the sums over all graphs, for nine
-// nodes, where not all families are listed. Both answers have errors of edge probabilities, because
-// their particles have different seeds. The answer of the chains says that families may be missing.
+// For nine nodes, chains over graphs agree with the sums over all graphs. The chains use a growing
+// list of families (nodes with sets of parents) that does not hold all families, and their answer
+// says so. Both answers have errors of edge probabilities, because their particles have different
+// seeds.
 func TestParticlesByChains(t *testing.T) {
 	testkit.Long(t)
 	p := simulatedNetworks(t, 9, 60, 5)
@@ -138,7 +139,8 @@ func TestParticlesByChains(t *testing.T) {
 	}
 }
 
-// simulatedNetworks returns a problem with data simulated from small networks and with known noise.
+// simulatedNetworks returns a problem with data simulated from small network mechanisms and with
+// known noise.
 func simulatedNetworks(t *testing.T, nodes, rows int, seed uint64) *score.Problem {
 	simulated, err := sem.Simulate(sem.Simulation{Nodes: nodes, Rows: rows, ExpectedDegree: 1.5, Mechanism: sem.MLP, Hidden: 4, Seed: seed})
 	require.NoError(t, err)

@@ -14,7 +14,8 @@ import (
 	"github.com/transdim/vti/run"
 )
 
-// startCodes returns count codes of allowed graphs with random orders, some sparse and some dense.
+// startCodes returns as starts of chains count random allowed graphs, some sparse and some dense,
+// each as a code: the digits of a random order and the bits of edges.
 func startCodes(s dgraph.Structure, random *rand.Rand, count int) (codes [][]int32) {
 	for range count {
 		codes = append(codes, flows.WarmCode(s, s.Required, random.Float64()*0.5, true, random))
@@ -34,7 +35,7 @@ func RunReversibleJump(ctx gocontext.Context, device *gpu.Device, problem *score
 		return nil, err
 	}
 	target := flows.NewGraphTarget(problem.Structure, flows.MechanismOf(problem)).Lenient()
-	if cfg.Jumps == 0 { // turning an edge takes several jumps
+	if cfg.Jumps == 0 { // reversing an edge takes several jumps
 		cfg.Jumps = 4 * len(target.Codes.Cards())
 	}
 	if len(cfg.Starts) == 0 {

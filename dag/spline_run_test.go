@@ -21,9 +21,9 @@ import (
 	"github.com/transdim/vti/modelcheck"
 )
 
-// rowsOf draws rows of a graph with the edges a → b, b → c, a → d and e → d. b, c and d are the
-// mechanisms of these nodes, and noise returns the standard deviation of their noise for a value of
-// the parent.
+// rowsOf draws rows of a graph with the edges a → b, b → c, a → d and e → d. The arguments b, c and
+// d are the mechanisms of the nodes with these names. The function noise returns the standard
+// deviation of a node's noise, given the value of the parent.
 func rowsOf(b, c func(float64) float64, d func(a, e float64) float64, noise func(float64) float64) [][]float64 {
 	random := rand.New(rand.NewPCG(4, 2))
 	rows := make([][]float64, 300)
