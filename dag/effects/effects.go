@@ -37,10 +37,10 @@ type Parameter struct {
 	Q975 report.Number `json:"q975"`
 }
 
-// These constants are the sizes of summaries by draws.
+// These constants are the sizes of summaries that are computed from draws.
 const (
-	linearDraws     = 4000 // draws of a parameter
-	networkDraws    = 400  // draws of a parameter of networks, whose slopes take longer
+	linearDraws     = 4000 // draws from which a parameter is summarised
+	networkDraws    = 400  // the same number for networks, whose slopes take longer
 	slopeRows       = 200  // number of rows over which the slope of a network is averaged
 	leastParameter  = 0.01 // least probability of an edge with a summary
 	checkDraws      = 200
@@ -55,10 +55,10 @@ func parameterDraws(p *score.Problem) int {
 	return networkDraws
 }
 
-// Parameters summarises the mechanisms by edge. Quantiles come from draws. Means and standard
-// deviations do too, unless exact gives exact values: draws miss improbable values far away, which
-// can make up most of a variance. graphs is the number of independent draws that the graphs behind
-// the posterior are worth; it is infinite for a sum over all graphs.
+// Parameters summarises the direct effect along each edge. Quantiles come from draws. Means and
+// standard deviations come from the function exact, or from draws if exact is nil; draws miss
+// improbable values far away, which can make up most of a variance. The argument graphs is the
+// effective number of graphs that were drawn for the posterior, infinite for a sum over all graphs.
 func Parameters(p *score.Problem, ctx gocontext.Context, posterior score.Mixture, source score.ParameterSource, exact EdgeMoments, graphs float64, random *rand.Rand) (list []Parameter, err error) {
 	probabilities, draws := posterior.Edges(p.Data.Nodes()), parameterDraws(p)
 	for _, e := range dgraph.OrderedPairs(p.Data.Nodes()) {
@@ -94,17 +94,18 @@ func Parameters(p *score.Problem, ctx gocontext.Context, posterior score.Mixture
 }
 
 // EdgeMoments returns the posterior mean and variance of the weight of an edge, given that the edge
-// is in the graph, for the working columns. between is the part of the variance that is between
-// families.
+// is in the graph, for the scaled columns. The result between is the part of the variance that
+// comes from different sets of parents.
 type EdgeMoments func(e dgraph.Edge) (mean, variance, between float64)
 
-// negligibleShare is the probability of a family below which the family changes no digit of the
-// mean and variance. Weights have a prior standard deviation of about 1, and the smallest variances
-// that occur are about 1e-12.
+// negligibleShare is the posterior probability below which a node's set of parents changes no digit
+// of the mean and variance of a weight. Weights have a prior standard deviation of about 1, and the
+// smallest variances that occur are about 1e-12.
 const negligibleShare = 1e-18
 
-// ExactMoments returns the moments of the weights of edges. It averages the closed forms of single
-// families over the posterior. It returns nil for mechanisms whose weights have no closed forms.
+// ExactMoments returns a function that computes the posterior mean and variance of the weight of an
+// edge. The function averages the closed forms for single sets of parents over the posterior.
+// ExactMoments returns nil for mechanisms whose weights have no closed forms.
 func ExactMoments(p *score.Problem, posterior score.Mixture) EdgeMoments {
 	if !p.Model.Mechanism.Closed() || p.Model.Mechanism.Integrated() {
 		return nil
@@ -161,8 +162,8 @@ func slope(p *score.Problem, theta []float64, e dgraph.Edge) (slope float64) {
 	return slope
 }
 
-// means sets dst to the fitted values of a node in some rows, for the working columns. An intercept
-// has its estimated value. dst has the length of rows.
+// means sets dst, which has the length of rows, to the fitted values of a node in the given rows,
+// for the scaled columns. An intercept has its estimated value.
 func means(p *score.Problem, node int, rows []int, theta, dst []float64) {
 	intercept, l := 0.0, p.Layout()
 	center := func(int) float64 { return 0 }
@@ -172,7 +173,7 @@ func means(p *score.Problem, node int, rows []int, theta, dst []float64) {
 	}
 	if l.Mechanism == sem.Linear {
 		clear(dst)
-		for i, weight := range theta[:l.Nodes] { // of many columns only few are parents
+		for i, weight := range theta[:l.Nodes] { // most of the weights are zero, because few nodes are parents
 			if weight == 0 {
 				continue
 			}
@@ -196,8 +197,8 @@ func means(p *score.Problem, node int, rows []int, theta, dst []float64) {
 
 // NodeCheck compares the residuals of a node, (x − f)/σ with the fitted value f, with their
 // distribution in the model: independent standard normals. Each number is the posterior predictive
-// probability that a statistic is at least as large as the statistic of the data. Near 0 or 1 the
-// model does not fit.
+// probability that a statistic is at least as large as the statistic of the data. The model does
+// not fit if the number is near 0 or 1.
 type NodeCheck struct {
 	Node     string        `json:"node"`
 	Spread   report.Number `json:"spread"`   // standard deviation

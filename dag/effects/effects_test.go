@@ -16,8 +16,8 @@ import (
 	"github.com/transdim/vti/lab/dagtest"
 )
 
-// The slope of a network agrees with the difference quotient of its mean where no unit passes its
-// threshold, and the statistics agree with their definitions.
+// The slope of a network agrees with the difference quotient of its mean where no ReLU unit passes
+// its threshold. The statistics of residuals agree with their definitions.
 func TestSlopeAndMoments(t *testing.T) {
 	p, err := score.NewProblem(dagtest.Chain(t, 50, tables.DataOptions{}), score.ModelOptions{Mechanism: sem.MLP, Hidden: 4}, tables.Constraints{})
 	require.NoError(t, err)
@@ -53,7 +53,8 @@ func TestSlopeAndMoments(t *testing.T) {
 	require.InDeltaSlice(t, []float64{spread, third, fourth}, computed[:], 1e-10)
 }
 
-// The checks find a node with heavy tails, and find nothing for a node without heavy tails.
+// The checks of residuals find a node with heavy tails, and find nothing for a node without heavy
+// tails.
 func TestChecksFindHeavyTails(t *testing.T) {
 	random := rand.New(rand.NewPCG(5, 6))
 	rows := make([][]float64, 300)
@@ -76,7 +77,7 @@ func TestChecksFindHeavyTails(t *testing.T) {
 }
 
 // Exact means and variances of the weights of edges agree with 60,000 draws, within 4 standard
-// errors. With 18 comparisons this fails by chance in 1 of 900 seeds.
+// errors. With 18 comparisons this fails by chance with 1 of 900 seeds.
 func TestExactMoments(t *testing.T) {
 	random := dagtest.Random(77)
 	for name, model := range map[string]score.ModelOptions{"unknown": {PriorSD: 1.2}, "known": {Sigma: 0.8}, "bge": {Mechanism: sem.BGe}} {

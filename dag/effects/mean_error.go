@@ -8,20 +8,21 @@ import (
 	"github.com/transdim/vti/internal/weighted"
 )
 
-// drawsOfFamily holds draws of a value given one family, and numbers from 0 the group of each draw.
-// Only draws of different groups are independent.
+// drawsOfFamily holds draws of a value given one family (a node with a set of parents), and the
+// group of each draw, numbered from 0. Only draws of different groups are independent.
 type drawsOfFamily struct {
 	values   []float64
 	groups   []int
-	byIsland map[int]int // group by island, for islands above 0
+	byIsland map[int]int // group number by the number of the island (an independent group of particles), for numbers above 0
 	count    int         // number of groups
 }
 
-// meanErrors collects draws of a value by family, for the standard error of their mean.
+// meanErrors collects draws of a value by family (a node with a set of parents), for the standard
+// error of their mean.
 type meanErrors map[int]*drawsOfFamily
 
-// add adds a draw. Its family and island are the argument and the second result of a
-// [score.ParameterSource].
+// add adds a draw of a value given a family. The island is the number of the independent group of
+// particles from which a [score.ParameterSource] took the draw.
 func (m meanErrors) add(family, island int, value float64) {
 	d := m[family]
 	if d == nil {
@@ -39,10 +40,10 @@ func (m meanErrors) add(family, island int, value float64) {
 	d.values, d.groups = append(d.values, value), append(d.groups, group)
 }
 
-// se returns the standard error of the mean over all draws: from the independent groups of draws of
-// each family, from the random choice of families, and from evidence, the standard errors of the
-// log evidences of all families, which may be nil. Draws of one group count as a single draw if
-// their family has no other group.
+// se returns the standard error of the mean over all draws. It adds the variances from the
+// independent groups of draws of each family, from the random choice of families, and from the
+// slice evidence, which holds the standard errors of the families' log evidences or is nil. Draws
+// of one group count as a single draw if their family has no other group.
 func (m meanErrors) se(mean float64, evidence []float64) float64 {
 	variance, total := 0.0, 0.0
 	for _, f := range slices.Sorted(maps.Keys(m)) {

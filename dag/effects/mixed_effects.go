@@ -14,10 +14,10 @@ import (
 	"github.com/transdim/vti/internal/pick"
 )
 
-// Change is the posterior of how a node changes when a cause is set to the value From instead of
-// the value Reference, where the node or the cause is a category. It is the rise of the node's
-// mean, or of the probability of the node's value To. If the cause is a number, From and Reference
-// are half a standard deviation above and below its mean.
+// Change is the posterior of the change of a node when a cause is set to the value From instead of
+// the value Reference, where the node or the cause is a category. The change is the rise of the
+// node's mean, or of the probability of the node's value To. If the cause is a number, From and
+// Reference are half a standard deviation above and below its mean.
 type Change struct {
 	From      string `json:"from_value"`
 	Reference string `json:"reference"`
@@ -54,7 +54,8 @@ func settings(p *score.Problem, node int) (list []setting) {
 	return list
 }
 
-// sizeMixedEffects simulates the sizes of the effects in a mixed table, for a part of the draws.
+// sizeMixedEffects estimates by simulation the sizes of the effects in a mixed table, for a part of
+// the draws of graphs and parameters.
 func sizeMixedEffects(p *score.Problem, ctx gocontext.Context, list []Effect, d score.Sample, orders [][]int, independent float64, random *rand.Rand) error {
 	every := max(1, len(orders)/networkEffects)
 	d, orders = d.Each(every), score.EachOf(orders, every)
@@ -114,7 +115,7 @@ func simulateMixed(p *score.Problem, from int, settings []setting, parents []dgr
 					table.Set(rows[s], j, nodeSetting.value)
 					continue
 				}
-				if s > 0 && !below.Has(j) { // the same as with the first setting
+				if s > 0 && !below.Has(j) { // the node does not descend from the cause, and has its value of the first setting
 					for _, column := range table.Of[j] {
 						rows[s][column] = rows[0][column]
 					}
@@ -161,7 +162,7 @@ func sizeMixedEffect(p *score.Problem, e *Effect, from, to int, settings []setti
 		}
 		for level, text := range d.Levels[to] {
 			if level == 0 && len(d.Levels[to]) == 2 {
-				continue // its change is the negative change of the other level
+				continue // the probability of this level changes by the negative change of the other level
 			}
 			toLevel := change(s, level, 1)
 			toLevel.To = text

@@ -30,7 +30,7 @@ func TestMixedEffectsOfAGraph(t *testing.T) {
 		effects[e.From+e.To] = e
 	}
 	require.Len(t, effects, 3)
-	// levels a and b are at ±1/√2 of one contrast
+	// the contrast of the two levels a and b has the values ±1/√2; side is the value of level b
 	side := p.MixedTable().Contrasts[1][1][0]
 	odds := func(x float64) float64 { return 1 / (1 + math.Exp(-2*side*(0.4-1.1*x))) } // probability of level b
 	set := settings(p, 0)
@@ -43,7 +43,8 @@ func TestMixedEffectsOfAGraph(t *testing.T) {
 	require.Len(t, y, 1)
 	require.Equal(t, Change{From: "b", Reference: "a"}, Change{From: y[0].From, Reference: y[0].Reference, To: y[0].To})
 	require.InDelta(t, 2*side*0.9*p.Data.Scale[2], float64(y[0].Mean), 1e-9)
-	// effect of x directly, and through the level that it makes more probable; 200 times 100 rows
+	// the effect of x on y directly and through the level of k; it is simulated with 200 times 100
+	// rows
 	slope := 0.5 + 2*side*0.9*shift/(set[1].value-set[0].value)
 	require.InDelta(t, slope*p.Data.Scale[2]/p.Data.Scale[0], float64(effects["xy"].Mean), 0.03)
 	require.Nil(t, effects["xy"].Changes)

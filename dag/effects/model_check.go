@@ -20,15 +20,16 @@ import (
 	"github.com/transdim/vti/modelcheck"
 )
 
-// These limit the work of a model check.
+// These constants limit the work of a model check.
 const (
 	checkWork        = 2e9 // largest number of multiplications for the means of nodes, which take a few seconds on one core
 	fewestChecked    = 500 // least number of rows that are checked
 	networkParameter = 100 // draws of the parameters of networks and of mixed tables, each with several replicates
 )
 
-// CheckModel compares each node with replicates of the node given its parents, for draws of the
-// parents and of the mechanism. best is the most probable graph.
+// CheckModel makes posterior predictive checks: it compares the values of each node with replicates
+// of the node given its parents, for draws of the set of parents and of parameters. The argument
+// best is the most probable graph.
 func CheckModel(p *score.Problem, ctx gocontext.Context, posterior score.Mixture, best *dgraph.Graph, source score.ParameterSource, random *rand.Rand) (*modelcheck.Report, error) {
 	nodes := p.Data.Nodes()
 	parameters, cost := modelcheck.MinDraws, float64(nodes)
@@ -63,7 +64,7 @@ func CheckModel(p *score.Problem, ctx gocontext.Context, posterior score.Mixture
 	}
 	repeats := modelcheck.MinDraws / parameters
 	chosen, parents, descendants := make([]int, nodes), make([]dgraph.Set, nodes), make([]dgraph.Set, nodes)
-	in.Descends = func(_, column, other int) bool { // columns of one category descend from each other, because its levels exclude each other
+	in.Descends = func(_, column, other int) bool { // columns of one category count as descendants of each other, because its levels exclude each other
 		return nodeOf[column] == nodeOf[other] || descendants[nodeOf[column]].Has(nodeOf[other])
 	}
 	in.Draw = func(d, column int, mean, sd, replicate []float64) {
@@ -96,8 +97,8 @@ func CheckModel(p *score.Problem, ctx gocontext.Context, posterior score.Mixture
 }
 
 // doubtDirections makes the verdict poor for splines and networks where the noise has heavy tails
-// or depends on parents. Such noise is not normal with one standard deviation, and curves that fit
-// the deviation determine directions that are wrong.
+// or depends on parents. The model has normal noise of one standard deviation. Curves that fit
+// other noise make wrong directions of edges probable.
 func doubtDirections(report *modelcheck.Report) {
 	for k := range report.Findings {
 		f := &report.Findings[k]
@@ -113,10 +114,10 @@ func doubtDirections(report *modelcheck.Report) {
 const strongEvidence = 3
 
 // adviseSplines recommends splines as the remedy for curvature where splines have more evidence,
-// and states the difference. Splines also have more evidence, but are wrong, where the noise
-// depends on parents: the mean of the parent given such a child is curved. The residuals of such
-// tables have more findings of outliers, heavy tails and unequal spread than of curvature, and
-// adviseSplines then does nothing.
+// and states the difference in nats. It does nothing if the check has more findings of outliers,
+// heavy tails and unequal spread than of curvature. Such findings suggest noise that depends on
+// parents. Splines then have more evidence but are wrong, because the mean of a parent given its
+// child is curved.
 func adviseSplines(p *score.Problem, ctx gocontext.Context, best *dgraph.Graph, findings []modelcheck.Finding) error {
 	curved, noisy := 0, 0
 	for _, f := range findings {
@@ -142,8 +143,8 @@ func adviseSplines(p *score.Problem, ctx gocontext.Context, best *dgraph.Graph, 
 	return nil
 }
 
-// checkedColumns returns the values of a number, or an indicator for each level of a category
-// except the first.
+// checkedColumns returns the values of a node that is a number, or for a category an indicator of
+// each level except the first.
 func checkedColumns(p *score.Problem, node int) (columns []modelcheck.Column, kind modelcheck.Kind) {
 	name := p.Data.Names[node]
 	if !p.Data.Category(node) {
@@ -163,8 +164,8 @@ func checkedColumns(p *score.Problem, node int) (columns []modelcheck.Column, ki
 type nodeFit struct {
 	problem *score.Problem
 	node    int
-	first   int   // index of the first column of the node
-	rows    []int // rows that count for the node
+	first   int   // index of the first checked column of the node
+	rows    []int // checked rows in which no intervention sets the node
 
 	means         []float64   // means of a number, in units of the table
 	sigma         float64     // noise of a number, in units of the table
@@ -198,8 +199,9 @@ func (n *nodeFit) fit(f dgraph.Family, theta []float64) {
 	}
 }
 
-// draw writes the mean, the standard deviation and a replicate of a column of the node. All columns
-// of a category have the same replicate of the category.
+// draw sets mean, sd and replicate to the mean, the standard deviation and a random replicate of a
+// column of the node, by row. All columns of a category come from the same replicate of the
+// category.
 func (n *nodeFit) draw(column int, mean, sd, replicate []float64, random *rand.Rand) {
 	if n.probabilities == nil {
 		copy(mean, n.means)
@@ -230,7 +232,7 @@ func inUnits(d *tables.Data, j int) []float64 {
 	values := mat.Col(nil, j, d.X)
 	for row, x := range values {
 		x = x*d.Scale[j] + d.Shift[j]
-		if math.Abs(x) < 1e-12*math.Abs(d.Shift[j]) { // the rest of a cancellation is rounding
+		if math.Abs(x) < 1e-12*math.Abs(d.Shift[j]) { // the sum is zero up to rounding errors
 			x = 0
 		}
 		if rounded, err := strconv.ParseFloat(strconv.FormatFloat(x, 'e', 11, 64), 64); err == nil {

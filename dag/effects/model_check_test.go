@@ -15,8 +15,8 @@ import (
 	"github.com/transdim/vti/modelcheck"
 )
 
-// TestCheckModel checks that a linear graph passes, and that the check names the node and the row
-// of a spoiled value, and a node that is the square of its parent.
+// TestCheckModel checks that data of linear mechanisms pass the model check. The check also names
+// the node and the row of an outlier, and a node that is the square of its parent.
 func TestCheckModel(t *testing.T) {
 	random := rand.New(rand.NewPCG(11, 12))
 	rows := make([][]float64, 200)

@@ -15,11 +15,11 @@ import (
 // DrawsFile is the name of the file with draws of graphs and parameters in a run directory.
 const DrawsFile = draws.ParquetFile
 
-// FileDraws is the number of draws that a run writes.
+// FileDraws is the number of draws of graphs and parameters that a run writes to a file.
 const FileDraws = 2000
 
-// Spread picks FileDraws draws from a list in proportion to their counts, in random order. It
-// returns the families of each, by node.
+// Spread picks FileDraws drawn graphs from a list in proportion to their counts, in random order.
+// For each of them it returns the index of every node's family (the node with its set of parents).
 func Spread(list []score.Draw, random *rand.Rand) (graphs [][]int) {
 	total := 0
 	for _, d := range list {
@@ -35,14 +35,15 @@ func Spread(list []score.Draw, random *rand.Rand) (graphs [][]int) {
 	return graphs
 }
 
-// WriteDraws writes draws to a run directory. Sites are the edges that at least one draw has, named
-// a->b, with outcomes 0 and 1. Coordinates are the parameters of the mechanisms of these edges. For
-// linear mechanisms they are the coefficients, with the names of the edges, and sigma.NODE, in
-// units of the table (or of its logarithms). For networks they are the parameters of section F.1
-// for the working columns, W1.a->b.h, b1.b.h, W2.b.h and b2.b, with h the number of the hidden
-// unit. log_p__ is log p(A) + log p(x, θ | A) of the graph A for the working columns, with p(A) up
-// to its constant. With the prior over orders, p(A) is the prior of A along one order. log_q__ is
-// not known.
+// WriteDraws writes draws of graphs and parameters to a run directory. The discrete columns are the
+// edges that at least one draw has, named a->b, with values 0 and 1. The continuous columns are the
+// parameters of the mechanisms of these edges. For linear mechanisms they are the coefficients,
+// with the names of the edges, and sigma.NODE, in units of the table (or of its logarithms). For
+// networks with first layer W1, b1 and output layer W2, b2 they are W1.a->b.h, b1.b.h, W2.b.h and
+// b2.b for hidden unit h, for the scaled columns. The column log_p__ is log p(A) + log p(x, θ | A)
+// of the graph A with parameters θ for the scaled columns x, up to the constant of p(A). With the
+// prior over orders, p(A) is the prior of A along one order. The column log_q__, the log density of
+// the draws, is unknown.
 func WriteDraws(p *score.Problem, dir string, seed uint64, d score.Sample) error {
 	if dir == "" {
 		return nil
@@ -67,7 +68,7 @@ func WriteDraws(p *score.Problem, dir string, seed uint64, d score.Sample) error
 			header.Cards, header.Sites = append(header.Cards, 2), append(header.Sites, p.Data.Names[e.From]+"->"+p.Data.Names[e.To])
 		}
 	}
-	if len(edges) == 0 { // a file of draws must have a site
+	if len(edges) == 0 { // a file of draws must have a discrete column
 		edges = []dgraph.Edge{{From: 0, To: 1}}
 		header.Cards, header.Sites = []int{2}, []string{p.Data.Names[0] + "->" + p.Data.Names[1]}
 	}
@@ -135,15 +136,15 @@ func ReadDraws(p *score.Problem, dir string) (d score.Sample, err error) {
 	return d, nil
 }
 
-// drawColumn is a coordinate in a file of draws.
+// drawColumn is a column of a file of draws that holds a parameter.
 type drawColumn struct {
 	name         string
-	node, offset int     // of the family of the node, in its layout
-	unit         float64 // of the table, in units of the working scale
-	scale        bool    // whether it is σ and the layout has its logarithm
+	node, offset int     // the node to which the parameter belongs, and the index in its parameters
+	unit         float64 // factor from the scale of the scaled columns to the unit of the file
+	scale        bool    // whether the parameter is log σ and the file has σ
 }
 
-// value returns the coordinate, given the parameters of its node.
+// value returns the value of the column, given the parameters of its node.
 func (c drawColumn) value(theta []float64) float64 {
 	if c.scale {
 		return math.Exp(theta[c.offset]) * c.unit
@@ -151,7 +152,8 @@ func (c drawColumn) value(theta []float64) float64 {
 	return theta[c.offset] * c.unit
 }
 
-// set sets the parameter of the node from a value of the coordinate. It is the reverse of value.
+// set sets the parameter of the node from a value of the column. It is the inverse of the method
+// value.
 func (c drawColumn) set(theta []float64, value float64) {
 	theta[c.offset] = value / c.unit
 	if c.scale {
@@ -203,10 +205,11 @@ func drawColumns(p *score.Problem, edges []dgraph.Edge) (columns []drawColumn) {
 	return columns
 }
 
-// density computes log p(A) + log p(x, θ | A), with p(A) up to its constant.
+// density computes log p(A) + log p(x, θ | A) for graphs A, parameters θ and the table x, up to the
+// constant of p(A).
 type density struct {
 	problem *score.Problem
-	forms   []score.Form // form of each node; nil for networks
+	forms   []score.Form // closed form of each node's posterior; nil for networks
 }
 
 func newDensity(p *score.Problem) *density {
@@ -218,7 +221,7 @@ func newDensity(p *score.Problem) *density {
 }
 
 func (d *density) logDensity(parents []dgraph.Set, thetas [][]float64) (sum float64) {
-	if d.problem.Data.Missing != nil { // otherwise the density would be the density of the completed table
+	if d.problem.Data.Missing != nil { // the density of a completed table is not the density of the table
 		return math.NaN()
 	}
 	for j, set := range parents {
@@ -232,7 +235,8 @@ func (d *density) logDensity(parents []dgraph.Set, thetas [][]float64) (sum floa
 	return sum
 }
 
-// networkLogJoint returns log p(x_j, θ | x_pa) of a family of networks.
+// networkLogJoint returns log p(x_j, θ | x_pa) for node j with parents pa and a network with
+// parameters θ.
 func networkLogJoint(p *score.Problem, f dgraph.Family, theta []float64) (sum float64) {
 	l, sd := p.Layout(), p.Model.PriorSD
 	for k, on := range l.Mask(f)[:l.Weights()] {

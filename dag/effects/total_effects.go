@@ -16,9 +16,9 @@ import (
 )
 
 // Effect is the posterior of the total causal effect of the node From on the node To, over graphs
-// and parameters. The effect is the change of the mean of To when From is raised by one unit from
-// outside, in units of the table or of its logarithms. It is zero in graphs without a directed path
-// from From to To.
+// and parameters. The effect is the change of the mean of To when an intervention raises From by
+// one unit, in units of the table or of its logarithms. It is zero in graphs without a directed
+// path from From to To.
 type Effect struct {
 	From string `json:"from"`
 	To   string `json:"to"`
@@ -36,8 +36,8 @@ type Effect struct {
 }
 
 // Size summarises draws of an effect: the mean with its Monte Carlo error, the standard deviation,
-// and the central 90% interval. The error is null where all draws are zero, because this does not
-// show that the mean is zero.
+// and the central 90% interval. The Monte Carlo error is null where all draws are zero, because
+// zeros alone do not show that the mean is zero.
 type Size struct {
 	Mean   report.Number `json:"mean"`
 	MeanSE report.Number `json:"mean_se"`
@@ -51,8 +51,8 @@ func unsized() Size {
 	return Size{none, none, none, none, none}
 }
 
-// sizeOf summarises draws, which it sorts. independent is the number of independent draws that they
-// are worth.
+// sizeOf summarises draws of an effect, and sorts the slice values that holds them. The argument
+// independent is their effective number.
 func sizeOf(values []float64, independent float64) Size {
 	mean, sd := stat.MeanStdDev(values, nil)
 	slices.Sort(values)
@@ -64,16 +64,16 @@ func sizeOf(values []float64, independent float64) Size {
 	return s
 }
 
-// These limit the work for total effects of networks. A mean over 200 draws has an error of a
-// fourteenth of a posterior standard deviation.
+// These constants limit the work for total effects of networks. A mean over 200 draws has an error
+// of a fourteenth of a posterior standard deviation.
 const (
 	networkEffects = 200 // draws of graphs and parameters
 	effectRows     = 100 // rows that are simulated for each draw
 )
 
-// TotalEffects summarises the effects for all pairs of nodes between which at least one draw has a
-// path, and for the requested pairs, ordered by cause. independent is the number of independent
-// draws that the draws are worth.
+// TotalEffects summarises the effects for all pairs of nodes with a directed path in at least one
+// draw, and for the requested pairs, ordered by cause. The argument independent is the effective
+// number of draws.
 func TotalEffects(p *score.Problem, ctx gocontext.Context, d score.Sample, independent float64, random *rand.Rand) (list []Effect, err error) {
 	nodes := p.Data.Nodes()
 	orders := make([][]int, len(d.Parents))
@@ -126,10 +126,10 @@ func unit(p *score.Problem, from, to int) float64 {
 }
 
 // effectsOf returns the total effects of a node on all nodes, in one graph with its parameters, on
-// the working scale. For linear mechanisms an effect is the sum over paths of the products of
-// weights (Wright 1934). For networks it is estimated from simulated rows: the difference of the
-// means with the node set half a standard deviation above and below its mean, with the same noise,
-// divided by the standard deviation.
+// the scale of the scaled columns (tables.Data.X). For linear mechanisms an effect is the sum over
+// paths of the products of weights (Wright 1934). For networks it is estimated from simulated rows:
+// the difference of the means with the node set half a standard deviation above and below its mean,
+// with the same noise, divided by the standard deviation.
 func effectsOf(p *score.Problem, from int, parents []dgraph.Set, thetas [][]float64, order []int, below dgraph.Set, random *rand.Rand) []float64 {
 	effects := make([]float64, len(order))
 	switch p.Model.Mechanism {
@@ -150,7 +150,8 @@ func effectsOf(p *score.Problem, from int, parents []dgraph.Set, thetas [][]floa
 	return effects
 }
 
-// simulatedEffects returns the total effects for networks, see effectsOf.
+// simulatedEffects returns the total effects of a node on all nodes for network mechanisms, from
+// simulated rows.
 func simulatedEffects(p *score.Problem, from int, thetas [][]float64, order []int, below dgraph.Set, random *rand.Rand) []float64 {
 	l, effects := p.Layout(), make([]float64, len(order))
 	if below.Len() == 1 {

@@ -20,7 +20,7 @@ import (
 )
 
 // Total effects of linear mechanisms are (I − B)⁻¹, with B the matrix of weights by effect and
-// cause. Total effects of networks, where all units are in their linear part, are products of
+// cause. Total effects of networks whose ReLU units are all in their linear part are products of
 // weights.
 func TestTotalEffectsOfAGraph(t *testing.T) {
 	p, err := score.NewProblem(dagtest.Chain(t, 30, tables.DataOptions{}), score.ModelOptions{}, tables.Constraints{})
@@ -39,7 +39,7 @@ func TestTotalEffectsOfAGraph(t *testing.T) {
 	p, err = score.NewProblem(dagtest.Chain(t, 30, tables.DataOptions{}), score.ModelOptions{Mechanism: sem.MLP, Hidden: 1}, tables.Constraints{})
 	require.NoError(t, err)
 	l := p.Layout()
-	theta := func(weights ...float64) []float64 { // parameters of 2 (10 + w x) − 20, for which no unit is off
+	theta := func(weights ...float64) []float64 { // of the function 2 relu(w x + 100) − 200, whose unit is on for all rows
 		scaled := make([]float64, l.Dim())
 		copy(scaled, weights)
 		scaled[l.B1()], scaled[l.W2()], scaled[l.B2()], scaled[l.Weights()] = 100, 2, -200, -3
@@ -57,10 +57,10 @@ func TestTotalEffectsOfAGraph(t *testing.T) {
 type effectStudy struct{ shares map[string][]float64 }
 
 // add counts the pairs of nodes of one table in three groups: all pairs, pairs with a true effect,
-// and pairs whose posterior probability of an effect is more than one half. The posterior of an
-// effect that is zero with some probability has a jump at zero. Where the true effect is zero, its
-// quantile within the jump is drawn at random (a randomised probability integral transform), so
-// that intervals contain exactly 90% under the prior.
+// and pairs whose posterior probability of an effect is more than one half. The posterior
+// distribution function of an effect that may be zero has a jump at zero. Where the true effect is
+// zero, its quantile within the jump is drawn at random (a randomised probability integral
+// transform), so that intervals contain exactly 90% under the prior.
 func (s *effectStudy) add(t *testing.T, p *score.Problem, truth *dgraph.Graph, thetas [][]float64, random *rand.Rand) {
 	t.Helper()
 	scores, err := p.ExactScores(t.Context(), nil)
@@ -119,8 +119,8 @@ func (s *effectStudy) coverage(group string) (share, se float64) {
 
 // Where graphs and parameters are drawn from the prior, 90% intervals contain 90% of the true total
 // effects, both for all pairs and for pairs whose effect is probable in the posterior, within 4
-// standard errors. For pairs that have a true effect they contain fewer, because the table alone
-// cannot select these pairs; pairs without a true effect make up for it.
+// standard errors. For pairs selected by a true effect, which the table does not show, the
+// intervals contain fewer.
 func TestEffectIntervalsCoverUnderThePrior(t *testing.T) {
 	testkit.Slow(t)
 	const nodes, rows = 4, 100
@@ -134,7 +134,7 @@ func TestEffectIntervalsCoverUnderThePrior(t *testing.T) {
 	dgraph.EachGraph(lists, func(parents []dgraph.Set) bool {
 		weight := 1.0
 		for _, set := range parents {
-			weight /= []float64{1, 3, 3, 1}[set.Len()] // number of sets of this size among three nodes
+			weight /= []float64{1, 3, 3, 1}[set.Len()] // divided by the number of sets of this size among three nodes
 		}
 		graphs, weights = append(graphs, dgraph.FromParents(parents)), append(weights, weight)
 		return true
@@ -145,7 +145,8 @@ func TestEffectIntervalsCoverUnderThePrior(t *testing.T) {
 		thetas, intercepts, noise := make([][]float64, nodes), make([]float64, nodes), make([]float64, nodes)
 		for j, set := range truth.ParentSets() {
 			const scale = 0.5
-			// from the prior of BGe: σ² ~ IG((k + 3)/2, t/2), w ~ N(0, σ²/t), intercept ~ N(0, σ²)
+			// the prior of the BGe score with k parents and scale t: σ² ~ IG((k + 3)/2, t/2), w ~
+			// N(0, σ²/t), intercept ~ N(0, σ²)
 			noise[j] = math.Sqrt(scale / 2 / stream.Gamma(float64(set.Len()+3)/2, random))
 			thetas[j], intercepts[j] = make([]float64, nodes+1), noise[j]*random.NormFloat64()
 			for i := range set.Nodes() {
@@ -179,9 +180,9 @@ func TestEffectIntervalsCoverUnderThePrior(t *testing.T) {
 	t.Logf("true effect: %.3f ± %.3f", share, se)
 }
 
-// For data of another design, with weights of ±0.3 to 0.7 and half of all edges, the intervals
-// contain between 85 and 95% of the true effects, for all pairs and for pairs whose effect is
-// probable.
+// For data that are not from the prior, with weights of ±0.3 to 0.7 and half of all edges, the 90%
+// intervals contain between 85 and 95% of the true effects, for all pairs and for pairs whose
+// effect is probable.
 func TestEffectIntervalsCover(t *testing.T) {
 	testkit.Slow(t)
 	random, study := dagtest.Random(11), &effectStudy{}
@@ -203,11 +204,10 @@ func TestEffectIntervalsCover(t *testing.T) {
 	}
 }
 
-// The stated errors of mean total effects agree with the errors between samples: the distance from
-// the mean over all 60 samples, in stated errors, has a standard deviation of about 1. This
-// standard deviation has a relative error of 9 percent, and the test allows 4 of these, so that
-// with 6 pairs it fails by chance once in 2,000 runs. It would fail if the stated errors were not
-// divided by the root of the number of draws.
+// The stated errors of mean total effects agree with the differences between 60 samples: the
+// distance from the mean over all samples, divided by the stated error, has a standard deviation of
+// about 1. The estimate of this standard deviation has a relative error of 9 percent, and the test
+// allows 4 times as much. With 6 pairs it fails by chance once in 2,000 runs.
 func TestErrorsOfTotalEffects(t *testing.T) {
 	p, err := score.NewProblem(dagtest.Chain(t, 12, tables.DataOptions{}), score.ModelOptions{}, tables.Constraints{})
 	require.NoError(t, err)
@@ -244,8 +244,8 @@ func TestErrorsOfTotalEffects(t *testing.T) {
 	}
 }
 
-// A requested pair is in the answer although no draw has a path, and no error states that its
-// effect is certainly zero.
+// A requested pair is in the answer although no draw has a path between its nodes. The mean of its
+// effect is zero, but has no standard error, because the effect may be nonzero in other graphs.
 func TestEffectsThatWereAskedFor(t *testing.T) {
 	p, err := score.NewProblem(dagtest.Chain(t, 30, tables.DataOptions{}), score.ModelOptions{}, tables.Constraints{})
 	require.NoError(t, err)
