@@ -14,15 +14,15 @@ import (
 type Query struct {
 	// Expectation asks for the mean of the node instead of probabilities.
 	Expectation bool
-	// Target is the node in question. Sign and Value, if not empty, select some of its values. Sign
-	// is = for categories, and < or > for numbers.
+	// Target is the node whose distribution is asked for. Sign and Value, if not empty, select some
+	// of its values. Sign is = for categories, and < or > for numbers.
 	Target, Sign, Value string
 	// Given holds the values of observed nodes, and Do the values to which nodes are set from
 	// outside.
 	Given, Do []Assignment
 }
 
-// Assignment is a node with a value, given as text.
+// Assignment is the name of a node with a value, both as text.
 type Assignment struct{ Node, Value string }
 
 // ParseQuery reads P(NODE | …), P(NODE=value | …), P(NODE<number | …), P(NODE>number | …) or E(NODE
@@ -80,7 +80,7 @@ func ParseQuery(text string) (q Query, err error) {
 	return q, nil
 }
 
-// splitOutside cuts a text at marks that are outside quotes and brackets.
+// splitOutside cuts a text at each character of marks that is outside quotes and brackets.
 func splitOutside(text, marks string) (parts []string, err error) {
 	depth, start, quote := 0, 0, rune(0)
 	for at, c := range text {
@@ -136,8 +136,8 @@ func unquote(text string) string {
 	return text
 }
 
-// resolvedQuery is a query in the numbers of a problem. Nodes are indices. Values of numbers are as
-// in the table, and values of categories are indices of levels.
+// resolvedQuery is a query in which nodes are indices of columns. Values of numbers are in units of
+// the table, and values of categories are indices of levels.
 type resolvedQuery struct {
 	target   int
 	sign     string

@@ -19,16 +19,16 @@ import (
 // Answer is the answer of a run to a [Query], averaged over graphs and parameters.
 type Answer struct {
 	// Schema names the schema of the object, with its version. RunDir is the directory of the run,
-	// Query the text of the query and Target the node in question. Verdict is the verdict on the
-	// run.
+	// Query the text of the query and Target the node whose distribution is asked for. Verdict says
+	// how far the answer of the run can be trusted.
 	Schema  string `json:"schema"`
 	RunDir  string `json:"run_dir"`
 	Query   string `json:"query"`
 	Target  string `json:"target"`
 	Verdict string `json:"verdict"`
 	// Draws is the number of draws of graphs with parameters, and Graphs the number of different
-	// graphs among them. The draws are weighted by the probability of the observations, and
-	// Effective is the number of independent draws that they are then worth.
+	// graphs among them. The draws are weighted by the probability of the observations in the
+	// query, and Effective is their effective number with these weights.
 	Draws     int           `json:"draws"`
 	Graphs    int           `json:"graphs"`
 	Effective report.Number `json:"effective_draws"`
@@ -36,7 +36,7 @@ type Answer struct {
 	Probabilities []ProbabilityAnswer `json:"probabilities,omitempty"`
 	// Expectation is the answer about a mean; nil for probabilities.
 	Expectation *ExpectationAnswer `json:"expectation,omitempty"`
-	// Notes states reservations about the answer.
+	// Notes states why the answer may be uncertain or limited.
 	Notes []string `json:"notes,omitempty"`
 }
 
@@ -68,7 +68,7 @@ type ExpectationAnswer struct {
 
 // Spread is the uncertainty of a probability or a mean: its posterior mean, standard deviation and
 // central 90% interval over graphs and parameters given the table. SDGraphs is the part of the
-// standard deviation that is between graphs. It is null where no graph was drawn twice.
+// standard deviation that is between graphs. SDGraphs is null if no graph was drawn twice.
 type Spread struct {
 	PosteriorMean report.Number `json:"posterior_mean"`
 	SD            report.Number `json:"posterior_sd"`
@@ -81,8 +81,8 @@ type Spread struct {
 // uncertain. With fewer draws the error of a mean exceeds a tenth of a standard deviation.
 const rareEvidence = 100
 
-// Ask answers a query from draws of graphs with parameters. independent is the number of
-// independent draws that the draws are worth.
+// Ask answers a query from draws of graphs with parameters. The argument independent is the
+// effective number of the draws.
 func Ask(p *score.Problem, ctx gocontext.Context, text string, d score.Sample, independent float64, random *rand.Rand) (*Answer, error) {
 	q, err := ParseQuery(text)
 	if err != nil {
@@ -146,8 +146,9 @@ func answerQuery(p *score.Problem, ctx gocontext.Context, a *Answer, r resolvedQ
 // interventions.
 type conditional struct {
 	logEvidence float64 // log probability or density of the observations
-	// For a category, mean holds the probabilities of the levels by the posterior means of the
-	// tables, and drawn by tables drawn from their posterior. For a number, mean holds the mean.
+	// For a category, mean and drawn hold the probabilities of its levels. They come from the
+	// posterior means of the tables of conditional probabilities, and from tables drawn from their
+	// posterior. For a number, mean holds the mean.
 	mean, drawn []float64
 	sd          float64         // standard deviation of a number
 	rows        []score.Outcome // distributions in the simulated rows, for mixed tables
@@ -190,7 +191,8 @@ func newAnswerer(p *score.Problem, r resolvedQuery) answerer {
 	return newGivenNumbers(p, r)
 }
 
-// graphNumbers returns, for each draw, the number of its graph among the different graphs.
+// graphNumbers numbers the different graphs among the draws, and returns the number of the graph of
+// each draw.
 func graphNumbers(p *score.Problem, d score.Sample) (numbers []int) {
 	place := map[string]int{}
 	for _, parents := range d.Parents {
@@ -205,8 +207,8 @@ func graphNumbers(p *score.Problem, d score.Sample) (numbers []int) {
 	return numbers
 }
 
-// weightedMean returns Σ w x for weights w that add up to one, and its standard error if the draws
-// are worth the given number of independent draws.
+// weightedMean returns Σ w x for weights w that add up to one, and its standard error. The argument
+// independent is the effective number of draws before weighting.
 func weightedMean(x, weights []float64, independent float64) (mean, se report.Number) {
 	sum, squares := floats.Dot(weights, x), 0.0
 	for k, w := range weights {
@@ -215,7 +217,8 @@ func weightedMean(x, weights []float64, independent float64) (mean, se report.Nu
 	return report.Number(sum), report.Number(math.Sqrt(squares * float64(len(x)) / independent))
 }
 
-// spreadOf summarises the values of draws. graphs holds the number of the graph of each draw.
+// spreadOf summarises values over draws. The slice graphs holds a number that identifies the graph
+// of each draw.
 func spreadOf(values []float64, graphs []int) (s Spread) {
 	sums, counts := make([]float64, len(values)), make([]float64, len(values))
 	for k, g := range graphs {
@@ -229,8 +232,8 @@ func spreadOf(values []float64, graphs []int) (s Spread) {
 			between += count * dgraph.Square(sums[g]/count-mean) / float64(len(values))
 		}
 	}
-	// The means of graphs differ by chance too, because each is over few draws. This part of the
-	// variance follows from the variance within graphs, and is subtracted.
+	// The means of the values by graph differ by chance too, because each mean is over few draws.
+	// This part of the variance follows from the variance within graphs, and is subtracted.
 	within, degrees, different := 0.0, 0.0, 0.0
 	for k, g := range graphs {
 		within += dgraph.Square(values[k] - sums[g]/counts[g])

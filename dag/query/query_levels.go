@@ -21,7 +21,7 @@ type givenLevels struct {
 	query   resolvedQuery
 	fixed   map[int]int // levels of the observed nodes and of the nodes that are set
 	forms   []score.Form
-	counts  map[dgraph.Family][]float64 // number of rows by combination of values of the parents and level of the node
+	counts  map[dgraph.Family][]float64 // numbers of rows, see table
 }
 
 func newGivenLevels(p *score.Problem, r resolvedQuery) *givenLevels {
@@ -57,14 +57,15 @@ func (g *givenLevels) under(parents []dgraph.Set, _ [][]float64, random *rand.Ra
 	floats.Scale(1/total, c.mean)
 	if total := floats.Sum(c.drawn); total > 0 {
 		floats.Scale(1/total, c.drawn)
-	} else { // the probability of the observations by the drawn tables has no digits
+	} else { // with the drawn tables the probability of the observations is too small for a float64
 		c.drawn = c.mean
 	}
 	return c, nil
 }
 
-// relevant returns the target, the observed nodes and the ancestors of all these, in the graph in
-// which nodes that are set have no parents. The probabilities of the other nodes sum to one.
+// relevant returns the target, the observed nodes and the ancestors of all these nodes, in the
+// graph in which nodes set by the query have no parents. The answer does not depend on the
+// remaining nodes, whose probabilities sum to one.
 func (q *resolvedQuery) relevant(parents []dgraph.Set) dgraph.Set {
 	links, from := slices.Clone(parents), dgraph.SetOf(q.target)
 	for j := range q.do {
@@ -83,9 +84,10 @@ type factor struct {
 	values []float64
 }
 
-// factors returns the probabilities of a family as tables over the nodes that are not fixed. One
-// table has the posterior means of the probabilities. The other is drawn from their posterior,
-// which is a Dirichlet distribution for each combination of values of the parents.
+// factors returns two tables of the conditional probabilities of a node given its parents, over
+// those of these nodes that the query does not fix. One table has the posterior means of the
+// probabilities. The other table is drawn from their posterior, which is a Dirichlet distribution
+// for each combination of values of the parents.
 func (g *givenLevels) factors(f dgraph.Family, random *rand.Rand) (mean, drawn factor, err error) {
 	counts, size, err := g.table(f)
 	if err != nil {
@@ -113,7 +115,7 @@ func (g *givenLevels) factors(f dgraph.Family, random *rand.Rand) (mean, drawn f
 		rowCounts := counts[row*r : (row+1)*r]
 		total := floats.Sum(rowCounts) + cell*float64(r)
 		logs := make([]float64, r)
-		for level, n := range rowCounts { // log of a gamma variable, which may be too small for a float64, from a variable with a larger shape
+		for level, n := range rowCounts { // log of a gamma variable that may be too small for a float64, from a variable with a larger shape
 			logs[level] = math.Log(stream.Gamma(n+cell+1, random)) + math.Log(1-random.Float64())/(n+cell)
 		}
 		logTotal := logsum.Of(logs)
@@ -129,8 +131,8 @@ func (g *givenLevels) factors(f dgraph.Family, random *rand.Rand) (mean, drawn f
 	return mean, drawn, nil
 }
 
-// table returns the number of rows with each combination of values of the parents and each level of
-// the node, and the weight of the prior in rows.
+// table returns the number of rows of the data with each combination of values of the parents and
+// each level of the node, and the weight of the prior as a number of rows.
 func (g *givenLevels) table(f dgraph.Family) (counts []float64, size float64, err error) {
 	form := score.Usual(g.forms[f.Node]).(*score.BDeu)
 	if counts, known := g.counts[f]; known {
@@ -154,7 +156,8 @@ func (g *givenLevels) cells(nodes []int) int {
 	return cells
 }
 
-// place returns the index of an entry of a factor over some nodes, given the levels of the nodes.
+// place returns the index of an entry of a factor (a table over the values of some nodes), given
+// the levels of the nodes.
 func (g *givenLevels) place(nodes []int, codes map[int]int) (place int) {
 	for _, j := range nodes {
 		place = place*len(g.problem.Data.Levels[j]) + codes[j]
@@ -203,7 +206,8 @@ func (g *givenLevels) names(nodes []int) (names []string) {
 	return names
 }
 
-// joined returns the nodes of all factors that contain a node, in ascending order.
+// joined takes the factors that contain a given node, and returns all nodes of these factors in
+// ascending order.
 func joined(factors []factor, node int) (nodes []int) {
 	for _, f := range factors {
 		if slices.Contains(f.nodes, node) {
@@ -214,13 +218,13 @@ func joined(factors []factor, node int) (nodes []int) {
 	return slices.Compact(nodes)
 }
 
-// sum returns the product of factors, summed over the node over, or over no node if over is
-// negative. nodes are all nodes of the factors.
+// sum returns the product of factors, summed over the values of the node with the number over; if
+// this number is negative, nothing is summed. The argument nodes holds all nodes of the factors.
 func (g *givenLevels) sum(factors []factor, nodes []int, over int) factor {
 	levels := g.problem.Data.Levels
 	kept := slices.DeleteFunc(slices.Clone(nodes), func(j int) bool { return j == over })
 	out := factor{kept, make([]float64, g.cells(kept))}
-	steps := make([][]int, len(factors)+1) // by how much the index in each factor changes with the level of each node
+	steps := make([][]int, len(factors)+1) // change of the index in each factor when the level of a node rises by one
 	for k, term := range append(slices.Clone(factors), out) {
 		steps[k] = make([]int, len(nodes))
 		step := 1

@@ -10,18 +10,18 @@ import (
 	"github.com/transdim/vti/internal/logsum"
 )
 
-// mixedRows is the number of rows simulated for each graph with its parameters. The error of an
-// answer falls with the product of this number and the number of draws, which are thousands. Half
-// and twice give the same answers (docs/benchmarks/constants.md).
+// mixedRows is the number of rows simulated for each draw of a graph with parameters. There are
+// thousands of draws, so that few rows for each suffice. Half and twice the value give the same
+// answers (docs/benchmarks/constants.md).
 const mixedRows = 50
 
-// givenMixed answers queries about mixed tables by simulation. Nodes are drawn after their parents,
-// and nodes that are observed or set have their given values. A row has a weight, the density of
-// the observations in it (likelihood weighting).
+// givenMixed answers queries about mixed tables by likelihood weighting. In simulated rows, nodes
+// are drawn after their parents, and nodes that are observed or set have their given values. The
+// weight of a row is the density of the observations given their parents in the row.
 type givenMixed struct {
 	problem *score.Problem
 	query   resolvedQuery
-	fixed   map[int]float64 // values of nodes that are observed or set, on the working scale
+	fixed   map[int]float64 // values of nodes that are observed or set, on the scale of the scaled columns
 	table   *score.MixedColumns
 	draws   map[dgraph.Family]func(*rand.Rand) []float64
 }
@@ -60,8 +60,8 @@ func (g *givenMixed) under(parents []dgraph.Set, _ [][]float64, random *rand.Ran
 		}
 	}
 	d, target := g.problem.Data, g.query.target
-	// if a descendant of the target is observed, weights depend on the drawn value of the target,
-	// so that this value is used instead of the target's distribution
+	// if a descendant of the target is observed, the weight of a row depends on the drawn value of
+	// the target, so that this value is used instead of the target's distribution
 	weighed := false
 	below := score.Descendants(target, parents, order)
 	for j := range g.query.observed {

@@ -36,7 +36,7 @@ func TestQueriesOfAMixedGraph(t *testing.T) {
 	parents := []dgraph.Set{{}, dgraph.SetOf(0), dgraph.SetOf(0, 1)}
 	half := 1 / math.Sqrt2
 	thetas := [][]float64{{0.3, math.Log(0.8)}, {0.4, -1.1}, {0.2, 0.5, 0.9, math.Log(0.6)}}
-	// computed by hand for the working columns, where levels a and b are at ±1/√2 of one contrast
+	// computed by hand for the scaled columns; the contrast of levels a and b has the values ±1/√2
 	probability := func(x float64) float64 { return 1 / (1 + math.Exp(math.Sqrt2*(0.4-1.1*x))) }
 	side := p.MixedTable().Contrasts[1][1][0]
 	require.InDelta(t, half, math.Abs(side), 1e-12)
@@ -46,7 +46,7 @@ func TestQueriesOfAMixedGraph(t *testing.T) {
 	mean := func(x float64, level int) float64 { return 0.2 + 0.5*x + 0.9*side*float64(2*level-1) }
 	inTable := func(j int, x float64) float64 { return x*p.Data.Scale[j] + p.Data.Shift[j] }
 	working := func(j int, x float64) float64 { return (x - p.Data.Shift[j]) / p.Data.Scale[j] }
-	// integrate returns E[value · weight] / E[weight] over x and the level of k.
+	// integrate returns E[value · weight] / E[weight], with expectations over x and the level of k.
 	integrate := func(weight, value func(x float64, level int) float64) float64 {
 		total, sum := 0.0, 0.0
 		for x := -6.0; x < 6; x += 0.01 {
@@ -120,7 +120,8 @@ func TestQueriesOfAMixedGraph(t *testing.T) {
 	}
 }
 
-// Answers for a table of numbers only agree with the answers of BGe, which are in closed form.
+// Simulated answers of mixed mechanisms for a table of numbers only agree with the closed forms of
+// the Gaussian model of the BGe score.
 func TestQueriesOfMixedNumbersAreThoseOfBGe(t *testing.T) {
 	testkit.Slow(t)
 	s, err := sem.Simulate(sem.Simulation{Nodes: 3, Rows: 40, EdgeProbability: 0.6, Seed: 3})

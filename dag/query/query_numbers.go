@@ -70,14 +70,14 @@ func (g *givenNumbers) under(parents []dgraph.Set, thetas [][]float64, random *r
 	return c, nil
 }
 
-// joint returns the means and covariances of all nodes on the working scale (tables.Data.X). Nodes
-// that are set have their given values, whatever their parents are.
+// joint returns the means and covariances of all nodes on the scale of the scaled columns
+// (tables.Data.X). Nodes that the query sets have their given values, whatever their parents are.
 func (g *givenNumbers) joint(parents []dgraph.Set, thetas [][]float64, random *rand.Rand) ([]float64, *mat.SymDense) {
 	l, nodes := g.problem.Layout(), len(parents)
 	order, _ := dgraph.FromParents(parents).Order()
 	means, covariance := make([]float64, nodes), mat.NewSymDense(nodes, nil)
 	for at, j := range order {
-		intercept := g.intercept(j, parents[j], thetas[j], random) // always drawn, so that random streams do not depend on the query
+		intercept := g.intercept(j, parents[j], thetas[j], random) // drawn even if the query sets node j, so that random numbers of other nodes do not depend on the query
 		if x, set := g.query.do[j]; set {
 			means[j] = scaled(g.problem.Data, j, x)
 			continue
@@ -102,9 +102,9 @@ func (g *givenNumbers) joint(parents []dgraph.Set, thetas [][]float64, random *r
 	return means, covariance
 }
 
-// intercept draws the intercept of a mechanism given its other parameters. For mechanisms with
-// independent weights it returns the least-squares intercept where columns are centred for each
-// node, and zero otherwise.
+// intercept draws the intercept of a mechanism given its other parameters, for mechanisms of the
+// BGe score. For linear mechanisms with independent weights it returns the least-squares intercept
+// if interventions make each node have its own column means, and zero otherwise.
 func (g *givenNumbers) intercept(j int, parents dgraph.Set, theta []float64, random *rand.Rand) float64 {
 	d := g.problem.Data
 	form, normalWishart := score.Usual(g.forms[j]).(*score.BGe)
@@ -117,7 +117,8 @@ func (g *givenNumbers) intercept(j int, parents dgraph.Set, theta []float64, ran
 	return form.Intercept(parents, theta, random)
 }
 
-// answerNumbers fills in an answer about a number. weights add up to one.
+// answerNumbers fills in an answer about a node that is a number. The weights of the draws add up
+// to one.
 func answerNumbers(p *score.Problem, a *Answer, r resolvedQuery, answers []conditional, weights []float64, graphs []int, independent float64) {
 	values := make([]float64, len(answers))
 	if r.sign != "" {

@@ -37,7 +37,8 @@ func TestParseQuery(t *testing.T) {
 	}
 }
 
-// enumerateQuery returns the answer by a loop over all graphs and all combinations of levels.
+// enumerateQuery returns the answer to a query by a loop over all graphs and all combinations of
+// levels.
 func enumerateQuery(t *testing.T, p *score.Problem, r resolvedQuery) (answer []float64) {
 	t.Helper()
 	scores, err := p.ExactScores(t.Context(), nil)
@@ -79,8 +80,8 @@ func enumerateQuery(t *testing.T, p *score.Problem, r resolvedQuery) (answer []f
 
 // Answers about categories agree with a loop over all graphs and combinations of levels, for nodes
 // that are observed, set, and both, with interventions in the table. They agree within 4 of their
-// standard errors for 2,000 drawn graphs; with 26 probabilities this fails by chance in 1 of 600
-// seeds. For one graph alone they are exact.
+// standard errors for 2,000 drawn graphs; with 26 probabilities this fails by chance with 1 of 600
+// seeds. The answers for a single graph are exact.
 func TestQueriesOfCategories(t *testing.T) {
 	for _, interventions := range []bool{false, true} {
 		p, err := score.NewProblem(dagtest.Categories(t, dagtest.Random(9), 60, interventions), score.ModelOptions{}, tables.Constraints{})
@@ -168,7 +169,7 @@ func TestQueriesOfNumbers(t *testing.T) {
 			require.NoError(t, err)
 			return c
 		}
-		intercepts := make([]float64, 3) // as drawn with this seed
+		intercepts := make([]float64, 3) // intercepts as answers draw them with this seed
 		if model.Mechanism == sem.AnyMechanism {
 			random := rand.New(rand.NewPCG(2, 0))
 			for j := range intercepts {
@@ -243,12 +244,13 @@ func TestAnswersAboutNumbers(t *testing.T) {
 		}
 	}
 	error := 4 * float64(mean.PredictiveSD) / math.Sqrt(float64(each*len(d.Parents)))
-	require.InDelta(t, simulated, float64(mean.Mean), error+0.01*float64(mean.PredictiveSD)) // intercepts are drawn again
+	require.InDelta(t, simulated, float64(mean.Mean), error+0.01*float64(mean.PredictiveSD)) // the simulated rows have other drawn intercepts than the answer
 	require.InDelta(t, over, float64(above.Prob), 0.01)
 	require.InDelta(t, 0.05, under05, 0.01)
 	require.InDelta(t, 0.95, under95, 0.01)
 	require.Greater(t, float64(mean.PredictiveSD), float64(mean.SD))
-	// For an observation far from all draws the answer rests on few draws, which it reports.
+	// The observation a=60 is improbable with most draws of parameters, so that the answer has few
+	// effective draws, and says so.
 	require.Less(t, float64(asked("E(b | a=60)").Effective), 50.0)
 }
 
