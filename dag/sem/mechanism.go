@@ -7,8 +7,8 @@ type Mechanism int
 
 const (
 	// AnyMechanism stands for Categorical for tables of categories, for Mixed for tables of
-	// categories and numbers, and for BGe for tables of numbers, or Linear if the noise scale or
-	// the prior of the weights is given.
+	// categories and numbers, and for BGe for tables of numbers. If the user gives the noise scale
+	// or the prior of the weights, it stands for Linear for tables of numbers.
 	AnyMechanism Mechanism = iota
 	// Linear is x_j = Σ w_i x_i + noise.
 	Linear
@@ -29,8 +29,8 @@ const (
 	Spline
 )
 
-// Closed reports whether the evidences of families have a closed form, or importance weights of
-// nearly the same accuracy.
+// Closed reports whether the evidence of a node given its parents has a closed form, or an
+// importance-sampling estimate of nearly the same accuracy.
 func (m Mechanism) Closed() bool { return m != MLP }
 
 // Integrated reports whether all parameters are integrated out, so that answers have no draws of
@@ -38,7 +38,7 @@ func (m Mechanism) Closed() bool { return m != MLP }
 func (m Mechanism) Integrated() bool { return m == Categorical || m.ByColumns() }
 
 // ByColumns reports whether a node is a regression on several columns for each parent: contrasts of
-// a category, and functions of a number.
+// a category, or basis functions of a number.
 func (m Mechanism) ByColumns() bool { return m == Mixed || m == Spline }
 
 var mechanisms = enum.New[Mechanism]("mechanism", "auto", "linear", "mlp", "bge", "categorical", "mixed", "spline")

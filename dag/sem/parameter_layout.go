@@ -6,8 +6,8 @@ import (
 	dgraph "github.com/transdim/vti/dag/graph"
 )
 
-// Layout maps the parameters of a family to the D coordinates of θ, which are the same for all
-// families:
+// Layout maps the parameters of a family (a node with a set of parents) to the D coordinates of θ,
+// which are the same for all families:
 //
 //	Linear   w_i [N]                                          log σ
 //	MLP      W1 [N, H] by parent, b1 [H], W2 [H], b2          log σ
@@ -16,7 +16,7 @@ import (
 // parameters are integrated out.
 //
 // A family does not use the coordinates of nodes that are not its parents, and without parents it
-// uses only log σ (F.1). There are no b1 and b2 without bias, and there is no log σ if the noise is
+// uses only log σ. There are no b1 and b2 without bias, and there is no log σ if the noise is
 // known.
 type Layout struct {
 	// Nodes is the number of nodes N, Hidden the number of hidden units H, and Bias whether there
@@ -40,7 +40,7 @@ func (l Layout) Dim() int {
 	return dim
 }
 
-// Weights returns the number of coordinates without log σ, which is the last.
+// Weights returns the number of coordinates except log σ, which is the last coordinate.
 func (l Layout) Weights() int {
 	if l.Mechanism == Linear {
 		return l.Nodes
@@ -52,7 +52,7 @@ func (l Layout) Weights() int {
 	return dim
 }
 
-// B1, W2 and B2 return the first coordinates of the parts b1, W2 and b2 of an MLP.
+// B1, W2 and B2 return the index of the first coordinate of the parts b1, W2 and b2 of an MLP.
 func (l Layout) B1() int { return l.Nodes * l.Hidden }
 
 func (l Layout) W2() int {
@@ -64,7 +64,7 @@ func (l Layout) W2() int {
 
 func (l Layout) B2() int { return l.W2() + l.Hidden }
 
-// Mask marks the coordinates that a family uses.
+// Mask marks the coordinates of θ that a family (a node with a set of parents) uses.
 func (l Layout) Mask(f dgraph.Family) []bool {
 	mask := make([]bool, l.Dim())
 	if l.Sigma == 0 {
@@ -90,8 +90,8 @@ func (l Layout) Mask(f dgraph.Family) []bool {
 	return mask
 }
 
-// Mean returns the mean of a node given the values of all nodes in a row. Unused coordinates must
-// be zero.
+// Mean returns the mean of a node given the values of all nodes in a row. Coordinates of theta that
+// the node does not use must be zero.
 func (l Layout) Mean(theta, row []float64) (sum float64) {
 	if l.Mechanism == Linear {
 		for i, x := range row {
@@ -115,7 +115,7 @@ func (l Layout) Mean(theta, row []float64) (sum float64) {
 	return sum
 }
 
-// LogSigma returns log σ given the parameters.
+// LogSigma returns log σ, the log noise scale, given the parameters.
 func (l Layout) LogSigma(theta []float64) float64 {
 	if l.Sigma > 0 {
 		return math.Log(l.Sigma)

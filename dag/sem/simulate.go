@@ -15,13 +15,14 @@ import (
 	"github.com/transdim/vti/internal/stream"
 )
 
-// Simulation describes simulated data with a known graph. It is the design of section F.1 in which
-// all edges of the graph have an effect.
+// Simulation describes simulated data with a known graph. The default is the design of appendix F.1
+// of Davies et al. (2025) in which all edges of the graph have an effect.
 type Simulation struct {
 	// Nodes is the number of nodes; 0 stands for 10. Rows is the number of rows; 0 stands for
 	// 1,024.
 	Nodes, Rows int
-	// EdgeProbability is the probability of each edge along a random order; 0 stands for 0.5.
+	// EdgeProbability is the probability of an edge from each node to each later node in a random
+	// order; 0 stands for 0.5.
 	EdgeProbability float64
 	// ExpectedDegree, if not 0, is the mean number of parents of a node, and sets EdgeProbability.
 	ExpectedDegree float64 `json:",omitempty"`
@@ -35,7 +36,7 @@ type Simulation struct {
 	Bias      bool
 	// Noise is the noise scale σ of every node; 0 stands for 1.
 	Noise float64
-	// Graph, if not nil, is the graph to simulate from in place of a random graph, and Names holds
+	// Graph, if not nil, is the graph to simulate from instead of a random graph, and Names holds
 	// the names of its nodes. Nodes, EdgeProbability and ExpectedDegree must then be zero.
 	Graph *dgraph.Graph `json:"-"`
 	Names []string      `json:"-"`
@@ -43,7 +44,7 @@ type Simulation struct {
 	// Categorical, and all other fields except Rows and Seed must be zero.
 	Network *dgraph.Network `json:"-"`
 	// Seed is the random seed. With the same seed, a simulation with fewer rows has the first rows
-	// of one with more rows.
+	// of a simulation with more rows.
 	Seed uint64
 }
 
@@ -124,7 +125,7 @@ type Simulated struct {
 	Names []string // x0, x1, …, or the given names
 	// Values holds the values by row. The value of a category is the index of its level.
 	Values [][]float64
-	Levels [][]string // levels by node; nil for a number, and if all nodes are numbers
+	Levels [][]string // levels of each node, nil for a number; the outer slice is nil if all nodes are numbers
 	// Truth is the simulated graph.
 	Truth *dgraph.Graph
 
@@ -190,8 +191,8 @@ func (s Simulation) categories() *Simulated {
 	return out
 }
 
-// graph returns a data set without rows that has the graph to simulate from, and an order of the
-// nodes of this graph.
+// graph returns a data set without rows that has the graph to simulate from. It also returns an
+// order of the nodes in which parents come before children.
 func (s Simulation) graph() (out *Simulated, order []int) {
 	if s.Graph != nil {
 		order, _ = s.Graph.Order()
@@ -226,7 +227,8 @@ func (s *Simulated) WriteCSV(w io.Writer) error {
 	return csv.NewWriter(w).WriteAll(rows)
 }
 
-// WriteTruth writes the adjacency matrix in the format that --truth reads.
+// WriteTruth writes the adjacency matrix in the format that the option --truth of the program
+// reads.
 func (s *Simulated) WriteTruth(w io.Writer) error {
 	rows := [][]string{append([]string{"node"}, s.Names...)}
 	for i, name := range s.Names {

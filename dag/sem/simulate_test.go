@@ -14,8 +14,8 @@ import (
 	"github.com/transdim/vti/table"
 )
 
-// A simulation with fewer rows has the first rows of one with more rows, files can be read back,
-// and networks have the sizes of section F.1.
+// A simulation with fewer rows has the first rows of a simulation with more rows, files can be read
+// back, and networks have the sizes of appendix F.1 of Davies et al. (2025).
 func TestSimulate(t *testing.T) {
 	whole, err := sem.Simulate(sem.Simulation{Seed: 1, Mechanism: sem.MLP})
 	require.NoError(t, err)
@@ -57,8 +57,8 @@ func TestSimulateFromGraph(t *testing.T) {
 }
 
 // Rows simulated from a network over categories have its probabilities: shares of 20,000 rows agree
-// within 4 standard errors. With 6 shares this fails by chance in 1 of 2,600 seeds. A simulation
-// with fewer rows has the first rows of one with more rows.
+// within 4 standard errors. With 6 shares this fails by chance with 1 of 2,600 seeds. A simulation
+// with fewer rows has the first rows of a simulation with more rows.
 func TestSimulateCategories(t *testing.T) {
 	n := &dgraph.Network{
 		Names: []string{"b", "a"}, Levels: [][]string{{"x", "y", "z"}, {"no", "yes"}},
