@@ -98,8 +98,8 @@ func (r *bifReader) word() bifWord {
 	return r.words[r.next-1]
 }
 
-// until takes all words up to mark, which is taken too, and returns them without commas and
-// vertical lines.
+// until takes all words up to and including the next word mark. It returns the words before this
+// mark, without commas and vertical lines.
 func (r *bifReader) until(mark string) (words []bifWord, err error) {
 	for {
 		switch w := r.word(); w.text {
@@ -114,8 +114,8 @@ func (r *bifReader) until(mark string) (words []bifWord, err error) {
 	}
 }
 
-// read reads all blocks. Probabilities come last, because a file may name variables before it
-// declares them.
+// read reads all blocks of the file. It reads probabilities last, because a file may use variables
+// before it declares them.
 func (r *bifReader) read() error {
 	n := r.network
 	var probabilities []int // index of the word after each "probability"
@@ -232,7 +232,7 @@ func (r *bifReader) probability() error {
 	}
 }
 
-// family reads ( NAME | PARENT, … ) and adds the edges.
+// family reads ( NAME | PARENT, … ), the node and its parents, and adds the edges.
 func (r *bifReader) family() (j int, parents []int, err error) {
 	if _, err := r.until("("); err != nil {
 		return 0, nil, err
@@ -309,8 +309,8 @@ func (r *bifReader) row(line, j int, parents []int, rows [][]float64) error {
 	return err
 }
 
-// complete stores the table of a node, if the file has one. Rows that the file does not name get
-// the default probabilities.
+// complete stores the table of node j, if the file has one. Rows that the file does not list get
+// the default probabilities, the argument other.
 func (r *bifReader) complete(j int, rows [][]float64, other []float64) error {
 	named := 0
 	for k, row := range rows {

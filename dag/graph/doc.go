@@ -1,5 +1,6 @@
-// Package graph holds directed acyclic graphs: their codes, their number, sums over all graphs and
-// draws from them, and comparisons of two graphs. It does not depend on data.
+// Package graph holds directed acyclic graphs: their codes (lists of digits that describe a graph),
+// their number, sums over all graphs, random graphs, and comparisons of two graphs. It does not
+// depend on data.
 //
 // # Notation
 //

@@ -22,15 +22,15 @@ func (g *Graph) Skeleton() *Graph {
 func (g *Graph) CPDAG() *Graph { return g.Essential(nil) }
 
 // Essential returns the essential graph of g for data without interventions together with data in
-// which the nodes of each set of targets were set from outside (Hauser and Bühlmann 2012). It
+// which the nodes of each set in targets were set from outside (Hauser and Bühlmann 2012). It
 // stands for all graphs that such data cannot distinguish from g, as [Graph.CPDAG] does without
-// interventions. An edge with exactly one node in one of the sets is directed too, because the data
-// show whether the intervention cuts it off. It panics above 128 nodes.
+// interventions. An edge with exactly one node in a set of targets is directed, because the data
+// show whether the intervention removes the dependence. It panics above 128 nodes.
 func (g *Graph) Essential(targets []Set) *Graph {
 	m := newMixedGraph(g)
 	for to, parents := range g.ParentSets() {
 		for a := range parents.Nodes() {
-			apart := !parents.Without(a).Minus(m.adjacent(a)).Empty() // whether a is not adjacent to another parent
+			apart := !parents.Without(a).Minus(m.adjacent(a)).Empty() // whether some other parent is not adjacent to a
 			for _, set := range targets {
 				apart = apart || set.Has(a) != set.Has(to)
 			}
@@ -63,7 +63,7 @@ func (g *Graph) Essential(targets []Set) *Graph {
 // it, and with an undirected edge.
 type mixedGraph struct{ in, out, open []Set }
 
-// newMixedGraph returns all edges of a graph as undirected edges.
+// newMixedGraph returns the mixed graph that has all edges of g as undirected edges.
 func newMixedGraph(g *Graph) *mixedGraph {
 	m := &mixedGraph{make([]Set, g.nodes), make([]Set, g.nodes), make([]Set, g.nodes)}
 	for to, parents := range g.ParentSets() {
@@ -82,7 +82,7 @@ func (m *mixedGraph) direct(a, b int) {
 }
 
 // compelled reports whether one of Meek's four rules directs the undirected edge a − b from a to b.
-// The fourth rule matters only where edges are directed for other reasons than colliders.
+// The fourth rule is needed only if interventions direct edges.
 func (m *mixedGraph) compelled(a, b int) bool {
 	nearA, nearB := m.adjacent(a), m.adjacent(b)
 	// k → a, with k and b not adjacent: k → a ← b would be a new collider
@@ -93,7 +93,8 @@ func (m *mixedGraph) compelled(a, b int) bool {
 	if !m.out[a].And(m.in[b]).Empty() {
 		return true
 	}
-	// a − k → b ← l − a, with k and l not adjacent: b → a would make a cycle or a collider at a
+	// a − k → b ← l − a, with k and l not adjacent: b → a would make a cycle or the collider k → a
+	// ← l
 	between := m.open[a].And(m.in[b])
 	for k := range between.Nodes() {
 		if !between.Without(k).Minus(m.adjacent(k)).Empty() {

@@ -2,16 +2,16 @@ package graph
 
 import "math"
 
-// FamilyPrior is the prior weight of a graph as a product over nodes: p(A) ∝ Π_j exp(BySize[|pa_j|]
-// + Σ_{i ∈ pa_j} ByEdge[i][j]). The zero value is uniform.
+// FamilyPrior is the prior weight of a graph A, a product over nodes j with parents pa_j: p(A) ∝
+// Π_j exp(BySize[|pa_j|] + Σ_{i ∈ pa_j} ByEdge[i][j]). The zero value is uniform.
 type FamilyPrior struct {
-	// BySize is the log weight of a family by its number of parents [N]; nil for zeros.
+	// BySize is the log weight of a node's set of parents, by number of parents [N]; nil for zeros.
 	BySize []float64
 	// ByEdge is the log odds of each edge, by cause and effect [N][N]; nil for zeros.
 	ByEdge [][]float64
 }
 
-// PenaltyPrior returns the prior with weights exp(−λ edges).
+// PenaltyPrior returns the prior in which a graph has the weight exp(−λ · number of edges).
 func PenaltyPrior(nodes int, lambda float64) FamilyPrior {
 	if lambda == 0 {
 		return FamilyPrior{}
@@ -25,8 +25,8 @@ func PenaltyPrior(nodes int, lambda float64) FamilyPrior {
 
 // SparsePrior returns the prior that is uniform over the number of parents of a node, and then
 // uniform over the sets of this size: 1/C(N−1, k) for each set of k parents (Friedman and Koller
-// 2003, section 3.2). All graphs of an equivalence class have the same numbers of parents, in
-// another order of the nodes, and so the same weight.
+// 2003, section 3.2). All graphs of an equivalence class have the same list of numbers of parents,
+// up to the order of the nodes, and so the same weight.
 func SparsePrior(nodes int) FamilyPrior {
 	p := FamilyPrior{BySize: make([]float64, nodes)}
 	for k := 1; k < nodes; k++ { // C(N−1, k) = C(N−1, k−1) (N−k)/k

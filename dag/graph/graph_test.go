@@ -96,7 +96,8 @@ func TestCPDAGIsTheUnionOfItsClass(t *testing.T) {
 	}
 }
 
-// colliderKey returns a text that stands for the skeleton and the unshielded colliders.
+// colliderKey returns a text that is equal for graphs with the same skeleton and unshielded
+// colliders.
 func colliderKey(g *Graph) string {
 	colliders := NewGraph(g.nodes * g.nodes)
 	for to := range g.nodes {

@@ -11,8 +11,8 @@ import (
 )
 
 // ReadGraph reads the names of nodes and the graph over them from a file. The file is a network in
-// BIF (*.bif), whose nodes and edges alone are used, or an adjacency matrix as [ReadAdjacency]
-// describes it.
+// BIF (*.bif), whose probabilities are ignored, or an adjacency matrix as [ReadAdjacency] describes
+// it.
 func ReadGraph(path string) (names []string, g *Graph, err error) {
 	if strings.EqualFold(filepath.Ext(path), ".bif") {
 		n, err := ReadBIF(path)
@@ -36,7 +36,7 @@ func ReadGraph(path string) (names []string, g *Graph, err error) {
 // ReadAdjacency reads the graph over nodes from an adjacency matrix: a column with the names of the
 // rows, and then a column of zeros and ones for each node, where rows are causes and columns
 // effects. Without a column of names the rows are in the order of the columns. The matrix must have
-// all the nodes. Other nodes in it are left out.
+// all nodes in the list nodes; further nodes of the matrix are ignored.
 func ReadAdjacency(t *table.Table, nodes []string) (*Graph, error) {
 	path, columns := t.Path, t.Names()
 	rowNames := columns

@@ -7,10 +7,10 @@ import (
 	"github.com/transdim/vti/internal/rank"
 )
 
-// DecodeLehmer returns the order of N nodes that a Lehmer code stands for (F.6): digit t, from 0 to
-// N−1−t, picks the node at position t among the nodes not yet picked, in ascending order. The code
-// has N−1 digits, because the last node is determined by the others, or N digits, the last digit
-// being 0. A digit outside its range is an error.
+// DecodeLehmer returns the order of N nodes with the given Lehmer code: digit t, from 0 to N−1−t,
+// picks the node at position t among the nodes not yet picked, in ascending order. The code has N−1
+// digits, because the other nodes determine the last node, or N digits, the last digit being 0. A
+// digit outside its range is an error.
 func DecodeLehmer(nodes int, code []int32) ([]int, error) {
 	if len(code) != nodes-1 && len(code) != nodes {
 		return nil, fmt.Errorf("a Lehmer code for %d nodes: got %d digits, want %d", nodes, len(code), nodes-1)

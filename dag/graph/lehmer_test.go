@@ -10,7 +10,7 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// The worked example of section F.6, whose nodes are numbered from 1, is decoded.
+// The example in appendix F.6 of Davies et al. (2025), whose nodes are numbered from 1, is decoded.
 func TestDecodeLehmerWorkedExample(t *testing.T) {
 	for _, code := range [][]int32{{2, 1, 0, 0, 0}, {2, 1, 0, 0}} {
 		order, err := DecodeLehmer(5, code)
@@ -19,8 +19,8 @@ func TestDecodeLehmerWorkedExample(t *testing.T) {
 	}
 }
 
-// Every code gives a different permutation, in lexicographic order, and encoding the permutation
-// returns the code.
+// All Lehmer codes in lexicographic order give all permutations in lexicographic order, and
+// encoding a permutation returns its code.
 func TestLehmerExhaustively(t *testing.T) {
 	for nodes := 2; nodes <= 6; nodes++ {
 		cards := NewOrdered(nodes).Cards()[:nodes-1]

@@ -8,8 +8,8 @@ import (
 	"github.com/transdim/vti/internal/logsum"
 )
 
-// mostSummedNodes is the largest number of nodes for which the weights of a prior that treats nodes
-// differently are summed. With more nodes such a sum takes longer than a second.
+// mostSummedNodes is the largest number of nodes for which LogMass sums a prior that treats nodes
+// differently. With more nodes such a sum takes longer than a second.
 const mostSummedNodes = 10
 
 // LogMass returns the log of the sum of the prior weights of all graphs that the structure allows.
@@ -23,7 +23,7 @@ func (s Structure) LogMass() float64 {
 		families := s.Families()
 		return s.Sum(families, make([]float64, len(families)), func(int, int) bool { return true }).LogTotal()
 	}
-	sets := make([]float64, s.Nodes) // log weight of all sets of parents among a number of nodes
+	sets := make([]float64, s.Nodes) // log of the total weight of all sets of parents among 0, 1, … nodes
 	for nodes := range sets {
 		sets[nodes] = math.Inf(-1)
 		for size := 0; size <= nodes && (s.MaxParents < 0 || size <= s.MaxParents); size++ {
@@ -44,9 +44,10 @@ func (s Structure) LogMass() float64 {
 	return logLayers(s.Nodes, sets)
 }
 
-// logLayers returns the log of the sum over graphs, computed by layers. The first layer has the
-// nodes without parents. Every other node has a parent in the layer before its own, and all its
-// parents are in earlier layers. sets[m] is the log weight of all sets of parents among m nodes.
+// logLayers returns the log of the sum of the weights of all graphs, computed by layers. The first
+// layer has the nodes without parents. Every other node has a parent in the layer before its own,
+// and all its parents are in earlier layers. sets[m] is the log of the total weight of all sets of
+// parents among m nodes.
 func logLayers(nodes int, sets []float64) float64 {
 	// last[n][k] is the log of the sum over graphs of n nodes with k nodes in the last layer.
 	last := make([][]float64, nodes+1)
@@ -58,7 +59,7 @@ func logLayers(nodes int, sets []float64) float64 {
 				last[n][k] = float64(k) * sets[0]
 			}
 			for before := 1; before <= n-k; before++ {
-				// log weight of sets with a parent in the layer before
+				// log of the total weight of sets with a parent in the layer before
 				touching := sets[n-k] + math.Log(-math.Expm1(sets[n-k-before]-sets[n-k]))
 				last[n][k] = logsum.Add(last[n][k], last[n-k][before]+combin.LogGeneralizedBinomial(float64(n), float64(k))+float64(k)*touching)
 			}

@@ -12,7 +12,7 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// TestLogMass compares the mass of a prior, computed by layers of nodes, with the sum over all
+// TestLogMass compares the sum of prior weights, computed by layers of nodes, with a loop over all
 // graphs, and for the uniform prior with the number of graphs.
 func TestLogMass(t *testing.T) {
 	random := rand.New(rand.NewPCG(2, 3))
@@ -33,7 +33,7 @@ func TestLogMass(t *testing.T) {
 		}
 	}
 	require.InDelta(t, math.Log(countGraphs(8)), FreeStructure(8).LogMass(), 1e-9)
-	// for 50 nodes, by sums of logarithms: Σ_k k log 2 + log 50!
+	// the weights of 50 nodes are too large for a float64; their log is Σ_k k log 2 + log 50!
 	many := FreeStructure(50)
 	many.Orders = true
 	factorial, _ := math.Lgamma(51)
@@ -47,7 +47,8 @@ func TestLogMass(t *testing.T) {
 	require.InDelta(t, few.Sum(families, make([]float64, len(families)), func(int, int) bool { return true }).LogTotal(), few.LogMass(), 1e-12)
 }
 
-// The probabilities of random sorts add up to one over the codes of each graph.
+// The probabilities that a random topological sort of a graph gives an order add up to one over all
+// orders.
 func TestLogSorted(t *testing.T) {
 	backend := testkit.Backend(t)
 	for nodes := 2; nodes <= 4; nodes++ {

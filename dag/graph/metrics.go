@@ -29,11 +29,12 @@ type PaperMetrics struct {
 	Brier report.Number `json:"brier"`
 	// AUROC is the mean, over graphs, of the area under the ROC curve when the entries of a single
 	// graph, 0 or 1, are the score. This area is half the sum of sensitivity and specificity over
-	// all N² entries; the diagonal, always empty, adds to the specificity.
+	// all N² entries, with the diagonal, which is always 0.
 	AUROC report.Number `json:"auroc"`
 }
 
-// EdgeMetrics holds the usual scores of directed graphs, skeletons or equivalence classes.
+// EdgeMetrics compares directed graphs, skeletons or equivalence classes with the truth by the
+// usual scores.
 type EdgeMetrics struct {
 	// ExpectedF1 is the mean over graphs of the F1 score. MedianF1 is the F1 score of the median
 	// graph, which has all edges with a probability of at least one half.
@@ -56,7 +57,7 @@ type EdgeMetrics struct {
 	AUROCGraphs report.Number `json:"auroc_over_graphs"`
 }
 
-// MethodMetrics compares one answer with the truth.
+// MethodMetrics compares the answer of one method with the true graph.
 type MethodMetrics struct {
 	Paper    PaperMetrics `json:"paper"`
 	Graph    EdgeMetrics  `json:"graph"`
@@ -108,7 +109,7 @@ func UnorderedPairs(n int) []Edge {
 	return slices.DeleteFunc(OrderedPairs(n), func(p Edge) bool { return p.From > p.To })
 }
 
-// counts holds numbers of entries of a graph that agree or disagree with the truth.
+// counts holds the numbers of entries of an adjacency matrix that agree or disagree with the truth.
 type counts struct{ truePositive, falsePositive, falseNegative, trueNegative float64 }
 
 func countEntries(truth, g *Graph, pairs []Edge) (c counts) {
@@ -138,8 +139,8 @@ func (c counts) f1() float64 {
 
 func (c counts) differing() float64 { return c.falsePositive + c.falseNegative }
 
-// balanced returns the area under the ROC curve of a score that is 0 or 1. It is NaN when the truth
-// is all 0 or all 1.
+// balanced returns the area under the ROC curve of a score that is 0 or 1, the mean of sensitivity
+// and specificity. It is NaN when the truth is all 0 or all 1.
 func (c counts) balanced() float64 {
 	sensitivity := c.truePositive / (c.truePositive + c.falseNegative)
 	return (sensitivity + c.trueNegative/(c.trueNegative+c.falsePositive)) / 2
@@ -218,8 +219,9 @@ func MedianGraph(probabilities [][]float64) *Graph {
 	return g
 }
 
-// AUROC returns the probability that a case with a true label has a higher score than a case with a
-// false label, where ties count one half. It is NaN when one of the labels does not occur.
+// AUROC returns the area under the ROC curve: the probability that a case with a true label has a
+// higher score than a case with a false label, where ties count one half. It is NaN when one of the
+// labels does not occur.
 func AUROC(scores []float64, labels []bool) float64 {
 	if !slices.Contains(labels, true) || !slices.Contains(labels, false) {
 		return math.NaN()
@@ -245,7 +247,8 @@ func (g *Graph) FewestReversals() (edges int, ok bool) {
 			}
 		}
 	}
-	// fewest[set] is the number of edges against the best order of the nodes in set.
+	// fewest[set] is the least number of edges against an order of the nodes in set, over all
+	// orders.
 	fewest := make([]int, 1<<g.nodes)
 	for set := 1; set < len(fewest); set++ {
 		fewest[set] = math.MaxInt

@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The truth is 0 → 1 → 2. The answer has, with probability 3/4, the edge 0 → 1 reversed and the
-// other edge missing, and with probability 1/4 the truth.
+// The truth is 0 → 1 → 2. The answer is the graph with the only edge 1 → 0, with probability 3/4,
+// or the truth, with probability 1/4.
 func TestMetricsByHand(t *testing.T) {
 	truth := FromEdges(3, [2]int{0, 1}, [2]int{1, 2})
 	posterior := []Weighted{{FromEdges(3, [2]int{1, 0}), 0.75}, {truth.Clone(), 0.25}}
@@ -28,7 +28,7 @@ func TestMetricsByHand(t *testing.T) {
 	require.InDelta(t, 2, float64(m.Graph.MedianSHD), 1e-12)
 	require.InDelta(t, 3, float64(m.Graph.MedianSHDTwice), 1e-12)
 	require.InDelta(t, 0.75*0.75*3/6, float64(m.Graph.Brier), 1e-12)
-	// edge probabilities: 0.25 for each true edge; 0.75, 0, 0 and 0 for the others
+	// edge probabilities: 0.25 for each true edge; 0.75 for 1 → 0 and 0 for the remaining three
 	require.InDelta(t, 0.75, float64(m.Graph.AUROC), 1e-12)
 	require.InDelta(t, 0.75*(3.0/4)/2+0.25, float64(m.Graph.AUROCGraphs), 1e-12)
 
@@ -39,13 +39,13 @@ func TestMetricsByHand(t *testing.T) {
 	require.InDelta(t, 0.75*0.75/3, float64(m.Skeleton.Brier), 1e-12)
 	require.InDelta(t, 1, float64(m.Skeleton.AUROC), 1e-12)
 
-	// CPDAG: the chain is 0 − 1 − 2 without directions, and 1 → 0 becomes 0 − 1
+	// equivalence classes: the truth becomes 0 − 1 − 2 without directions, and 1 → 0 becomes 0 − 1
 	require.InDelta(t, 0.75*2.0/3+0.25, float64(m.CPDAG.ExpectedF1), 1e-12)
 	require.InDelta(t, 0.75, float64(m.CPDAG.ExpectedSHD), 1e-12)
 	require.InDelta(t, 1.5, float64(m.CPDAG.ExpectedSHDTwice), 1e-12)
 }
 
-// The metrics have their extreme values for a perfect answer and for the empty graph.
+// The metrics have their best values for a perfect answer, and known values for the empty graph.
 func TestMetricsAtTheEnds(t *testing.T) {
 	truth := FromEdges(4, [2]int{0, 2}, [2]int{1, 2}, [2]int{2, 3})
 	m := Evaluate(truth, []Weighted{{truth, 1}})
@@ -109,7 +109,8 @@ func TestFewestReversals(t *testing.T) {
 			best = min(best, pairDistance(g, FromParents(parents)))
 			return true
 		})
-		// of two edges between the same nodes one has to go, which counts as one pair
+		// if two nodes have edges in both directions, one edge must be removed: the pair differs by
+		// 1
 		fewest, ok := g.FewestReversals()
 		require.True(t, ok)
 		require.Equal(t, int(best), fewest, g.Key())

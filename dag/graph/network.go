@@ -19,12 +19,13 @@ type Network struct {
 	Graph *Graph
 	// Tables holds the probabilities of the levels of each node, by combination of the levels of
 	// its parents [N][combinations][levels]. The parents are in the order of [Graph.Parents], and
-	// the level of the last parent changes fastest. A table is nil where a file has none.
+	// the level of the last parent changes fastest. A table is nil if the file of the network lacks
+	// it.
 	Tables [][][]float64
 }
 
-// leastTotal is the tolerance for the sum of the probabilities of a row, because files have rounded
-// probabilities.
+// leastTotal is the largest accepted difference from 1 of the sum of the probabilities in a row,
+// because files have rounded probabilities.
 const leastTotal = 0.005
 
 // Validate returns an error for the first defect of a network. Every node needs levels and a table,
@@ -87,7 +88,7 @@ func (n *Network) values(j, row int) (values []string) {
 	return values
 }
 
-// combination describes a combination for an error.
+// combination describes, for an error message, a combination of levels of the parents.
 func (n *Network) combination(j, row int) string {
 	if values := n.values(j, row); len(values) > 0 {
 		return fmt.Sprintf("parents %q", values)

@@ -16,8 +16,8 @@ func readText(t *testing.T, text string) (*Network, error) {
 	return ReadBIF(path)
 }
 
-// variables declares the variables of the networks below. c is the last variable, and has parents
-// that come before it.
+// variables declares the variables of networks in tests. The last variable c has the earlier
+// variables as parents.
 const variables = `network "a net" { property made by hand; }
 // b is written with marks
 variable a { type discrete [ 2 ] { yes, no }; property x = 1; }
@@ -28,7 +28,7 @@ two lines */
 probability ( "b b" ) { table 0.1 0.2 0.7; }
 `
 
-// TestReadBIF checks that tables are ordered by the combination of levels of the parents, in the
+// TestReadBIF checks that tables are ordered by the levels of the parents, with parents in the
 // order of the nodes, whatever the order and notation in the file.
 func TestReadBIF(t *testing.T) {
 	want := [][]float64{{0.1, 0.9}, {0.2, 0.8}, {0.3, 0.7}, {0.4, 0.6}, {0.5, 0.5}, {0.25, 0.75}}

@@ -11,12 +11,12 @@ import (
 )
 
 // Ordered encodes an acyclic graph by an order of its N nodes and the edges from earlier to later
-// nodes (F.7). The first N−1 sites of a code, with N, N−1, …, 2 outcomes, are the Lehmer code of
-// the order. A site with two outcomes follows for each pair of positions s < t, row by row in the
-// strictly upper triangular matrix U. U_st is 1 if the node at position s is a parent of the node
-// at position t. The adjacency matrix is A = PᵀUP, where P_tj is 1 if node j is at position t.
-// Every code is thus acyclic, and a graph has one code for each of its topological orders
-// ([Graph.Orders]).
+// nodes (appendix F.7 of the VTI paper). The first N−1 digits of a code, with N, N−1, …, 2 values,
+// are the Lehmer code of the order. A digit with two values follows for each pair of positions s <
+// t, row by row in the strictly upper triangular matrix U. U_st is 1 if the node at position s is a
+// parent of the node at position t. The adjacency matrix is A = PᵀUP, where P_tj is 1 if node j is
+// at position t. Every code is thus acyclic, and a graph has one code for each of its topological
+// orders ([Graph.Orders]).
 type Ordered struct{ nodes int }
 
 // NewOrdered returns the code of graphs over at least two nodes; it panics on fewer.
@@ -30,7 +30,7 @@ func NewOrdered(nodes int) Ordered {
 // Nodes returns the number of nodes N.
 func (o Ordered) Nodes() int { return o.nodes }
 
-// Cards returns the number of outcomes of each site.
+// Cards returns the number of values of each digit of a code.
 func (o Ordered) Cards() []int {
 	cards := make([]int, 0, o.nodes-1+o.nodes*(o.nodes-1)/2)
 	for left := o.nodes; left >= 2; left-- {
@@ -42,7 +42,7 @@ func (o Ordered) Cards() []int {
 	return cards
 }
 
-// site returns the index of the site of the edge between positions s < t.
+// site returns the index of the digit for the edge between positions s < t.
 func (o Ordered) site(s, t int) int {
 	return o.nodes - 1 + s*(2*o.nodes-s-1)/2 + t - s - 1
 }
@@ -88,8 +88,8 @@ func (o Ordered) Code(g *Graph, order []int) []int32 {
 	return code
 }
 
-// Adjacency returns the adjacency matrices of codes inside a computation graph: [B,S] int32 ->
-// [B,N,N] Bool.
+// Adjacency returns, inside a GoMLX computation graph, the adjacency matrices of a batch of B codes
+// of S digits: [B,S] int32 -> [B,N,N] Bool.
 func (o Ordered) Adjacency(codes *graph.Node) *graph.Node {
 	space.AssertCodes("graph.Ordered.Adjacency", codes, len(o.Cards()))
 	g, batch := codes.Graph(), codes.Shape().Dim(0)
@@ -113,15 +113,16 @@ func (o Ordered) Adjacency(codes *graph.Node) *graph.Node {
 	return graph.GreaterThan(graph.Einsum("btf,btj->bfj", sorted, permutation), graph.Scalar(g, number, 0.5))
 }
 
-// Positions returns the orders of codes as matrices P, with a one for the node at each position:
-// [B,S] int32 -> [B,N,N] Float32.
+// Positions returns, inside a GoMLX computation graph, the orders of a batch of B codes of S digits
+// as matrices P, with P_tj = 1 if node j is at position t: [B,S] int32 -> [B,N,N] Float32.
 func (o Ordered) Positions(codes *graph.Node) *graph.Node {
 	g, batch := codes.Graph(), codes.Shape().Dim(0)
 	const number = dtypes.Float32
 	var rows []*graph.Node
 	left := graph.Ones(g, shapes.Make(number, batch, o.nodes))
 	for t := range o.nodes {
-		// [B, N]: number of nodes left before each node; the digit picks the node with this number
+		// [B, N]: for each node, the number of smaller nodes not yet picked; the digit picks the
+		// node with this number
 		rank := graph.Dot(left, o.earlier(g))
 		digit := graph.Zeros(g, shapes.Make(number, batch, 1))
 		if t < o.nodes-1 {

@@ -87,8 +87,8 @@ func TestAdjacencyInAGraph(t *testing.T) {
 	}
 }
 
-// Random codes of larger graphs are acyclic, and the sites have the numbers of outcomes of section
-// F.7.
+// Graphs of random codes over more nodes are acyclic, and the digits have the numbers of values
+// that appendix F.7 of Davies et al. (2025) states.
 func TestOrderedIsAcyclic(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		nodes := rapid.IntRange(2, 20).Draw(t, "nodes")

@@ -12,22 +12,21 @@ import (
 // memory grows as 3^N.
 const maxLayerNodes = 14
 
-// layerSum is the sum over graphs in which each graph counts once. A graph has exactly one division
-// into layers: the first layer has the nodes without parents, and every other node is in the layer
-// after the last layer with one of its parents (Kuipers and Moffa 2017). So a node of a layer has
-// all its parents in the set A of nodes in earlier layers, and at least one in the layer T ⊆ A just
-// before. All terms are positive, so that nothing cancels, unlike in sums by inclusion and
-// exclusion.
+// layerSum is the sum of the weights of all acyclic graphs. A graph has exactly one division into
+// layers: the first layer has the nodes without parents, and every other node is in the layer after
+// the last layer with one of its parents (Kuipers and Moffa 2017). So a node has all its parents in
+// earlier layers, and at least one parent in the layer just before its own. All terms are positive,
+// so that nothing cancels, unlike in sums by inclusion and exclusion.
 type layerSum struct {
 	nodes int
 	sets  [][]weightedSet
-	// touching[j][t][S] is the log of the sum over the families of node j whose parents are in the
-	// set S and include node t [N][N][2^N].
+	// touching[j][t][S] is the log of the sum of the weights of the sets of parents of node j that
+	// are subsets of S and include node t [N][N][2^N].
 	touching [][][]float64
 	// place[S] is Σ 3^i over the members i of S [2^N]. A pair of sets S ⊆ U has the index place[U]
 	// + place[S], whose ternary digits are 0 outside U, 1 in U without S, and 2 in S.
 	place []int
-	upTo  []float64 // log of the sum over graphs on the nodes U with last layer S [3^N]
+	upTo  []float64 // log of the sum over graphs on the nodes U with last layer S, by the index of the pair S ⊆ U [3^N]
 }
 
 func newLayerSum(sets [][]weightedSet, on func(done, total int) bool) *layerSum {
@@ -81,10 +80,10 @@ func (l *layerSum) scratch() (below, sums []float64) {
 	return make([]float64, l.nodes), make([]float64, 1<<l.nodes)
 }
 
-// indexOf is the place of the sum for nodes U with last layer S.
+// indexOf returns the index of the sum over graphs on a set of nodes with a given last layer.
 func (l *layerSum) indexOf(nodes, layer uint64) int { return l.place[nodes] + l.place[layer] }
 
-// roots returns the log weight of a set of nodes that have no parents.
+// roots returns the log weight of the graph in which the nodes of set have no parents.
 func (l *layerSum) roots(set uint64) (sum float64) {
 	for j := range Members(set) {
 		sum += l.rootWeight(j)
@@ -101,9 +100,9 @@ func (l *layerSum) rootWeight(j int) float64 {
 	return math.Inf(-1)
 }
 
-// nextLayer fills below for each node that is not placed yet: with the log of the sum over the
-// families that put the node into the next layer. above is the set of nodes placed so far, and
-// layer its last layer. nextLayer returns the nodes that are not placed yet.
+// nextLayer returns the set of nodes that are not in above, the set of nodes placed in layers so
+// far. For each of these nodes it sets below to the log of the total weight of the sets of parents
+// that put the node into the next layer. The argument layer is the last layer of above.
 func (l *layerSum) nextLayer(above, layer uint64, below []float64) (outside uint64) {
 	outside = (uint64(1)<<l.nodes - 1) &^ above
 	for j := range Members(outside) {
@@ -112,11 +111,11 @@ func (l *layerSum) nextLayer(above, layer uint64, below []float64) (outside uint
 	return outside
 }
 
-// below returns the log of the sum over the families of a node that put it into the layer after
-// layer.
+// below returns the log of the total weight of the sets of parents that put a node into the next
+// layer: they are subsets of above, the nodes placed so far, and have a member in its last layer.
 func (l *layerSum) below(node int, above, layer uint64) float64 {
 	sum, within := math.Inf(-1), above
-	for t := range Members(layer) { // divide the families by their first member in layer
+	for t := range Members(layer) { // divide the sets of parents by their first member in layer
 		sum = logsum.Add(sum, l.touching[node][t][within])
 		within &^= 1 << t
 	}
@@ -126,8 +125,7 @@ func (l *layerSum) below(node int, above, layer uint64) float64 {
 // sumSubsets fills sums with Σ_{j in S} below[j] for every subset S of set.
 func (l *layerSum) sumSubsets(set uint64, below, sums []float64) {
 	sums[0] = 0
-	// The other subsets follow in increasing order: each is an earlier subset together with its
-	// largest member.
+	// Each non-empty subset is an earlier subset together with its largest member.
 	done := uint64(0)
 	for j := range Members(set) {
 		for sub := range subsets(done) {
@@ -176,8 +174,8 @@ func (l *layerSum) Draw(random *rand.Rand, families []int) {
 	}
 }
 
-// pick draws a non-empty subset of set in proportion to the exponential of its term. logTotal is
-// the log of the sum of these exponentials.
+// pick draws a non-empty subset of set with a probability proportional to exp(term(subset)). The
+// argument logTotal is the log of the sum of these exponentials.
 func pick(random *rand.Rand, logTotal float64, set uint64, term func(uint64) float64) (chosen uint64) {
 	u := random.Float64()
 	for sub := range subsets(set) {
@@ -206,10 +204,11 @@ func (l *layerSum) Marginals(families int, on func(done, total int) bool) []floa
 	return shares
 }
 
-// surroundings sums over the surroundings of families. after[indexOf(U, S)] is the log of the sum
-// over the continuations of the nodes U with last layer S. around[j][t][W] is the log share of all
-// else when node j has its parents in W, t among them, and t is the first of them in the layer
-// right above. It is not finished where on ended the sum.
+// surroundings sums over the parts of graphs other than the parents of one node. after[indexOf(U,
+// S)] is the log of the sum over all ways to place the remaining nodes after the nodes U with last
+// layer S. around[j][t][W] is the log of the sum over the parents of all nodes but j, divided by
+// the total, if node j comes after the nodes in W and t is its first parent in the layer just
+// before. The result finished is false if the function on ended the sum.
 func (l *layerSum) surroundings(on func(done, total int) bool) (after []float64, around [][][]float64, finished bool) {
 	total, all := l.LogTotal(), uint64(1)<<l.nodes-1
 	after, around = make([]float64, len(l.upTo)), l.newAround()
@@ -258,7 +257,7 @@ func (l *layerSum) surroundings(on func(done, total int) bool) (after []float64,
 	return after, around, true
 }
 
-// newAround returns log shares of −Inf [N][N][2^N].
+// newAround returns an array [N][N][2^N] of logarithms of zero, −Inf.
 func (l *layerSum) newAround() [][][]float64 {
 	around := make([][][]float64, l.nodes)
 	for j := range around {
@@ -270,8 +269,8 @@ func (l *layerSum) newAround() [][][]float64 {
 	return around
 }
 
-// shares writes the probabilities of the families, given the output of surroundings. around is
-// overwritten.
+// shares sets the argument shares to the probabilities of the families (nodes with sets of
+// parents), given the output of surroundings. It overwrites around.
 func (l *layerSum) shares(after []float64, around [][][]float64, shares []float64) {
 	total, all := l.LogTotal(), uint64(1)<<l.nodes-1
 	for j, sets := range l.sets {

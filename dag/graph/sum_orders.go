@@ -8,16 +8,17 @@ import (
 	"github.com/transdim/vti/internal/logsum"
 )
 
-// Sum is a sum over graphs, in which the weight of a graph is the product of the weights of its
-// families.
+// Sum is a sum over graphs. The weight of a graph is the product of the weights of its families,
+// that is, of its nodes with their sets of parents.
 type Sum interface {
 	// LogTotal returns the logarithm of the sum.
 	LogTotal() float64
 	// Draw draws a graph in proportion to its weight. It sets families[j] to the index of the
 	// family of node j in the list of families.
 	Draw(random *rand.Rand, families []int)
-	// Marginals returns the share of every family in the sum. families is the number of families.
-	// on is called with the progress, and reports whether to continue.
+	// Marginals returns, for each of the given number of families, the share of the sum in graphs
+	// that have the family. The function on is called with the progress, and returns whether to
+	// continue.
 	Marginals(families int, on func(done, total int) bool) []float64
 }
 
@@ -27,14 +28,14 @@ type Sum interface {
 type orderSum struct {
 	nodes  int
 	sets   [][]weightedSet
-	within [][]float64 // α_j(S): log of the sum over the families of j with parents in S [N][2^N]
-	first  []float64   // log of the sum over all orders and families of the nodes of a set that comes first [2^N]
+	within [][]float64 // log of the total weight of the sets of parents of node j in the set S [N][2^N]
+	first  []float64   // log of the sum over orders and parents of the nodes of a set that comes first [2^N]
 }
 
 func newOrderSum(sets [][]weightedSet, on func(done, total int) bool) *orderSum {
 	o := &orderSum{nodes: len(sets), sets: sets, first: make([]float64, 1<<len(sets))}
 	for j, nodeSets := range sets {
-		if !on(j, len(sets)) { // this is most of the work
+		if !on(j, len(sets)) { // the rest of this loop is most of the work
 			return o
 		}
 		o.within = append(o.within, sumWithin(nodeSets, o.nodes, 0))
@@ -49,8 +50,8 @@ func newOrderSum(sets [][]weightedSet, on func(done, total int) bool) *orderSum 
 	return o
 }
 
-// sumWithin returns, for every set S of nodes, the log of the sum of the weights of the given sets
-// that are within S and contain all of must.
+// sumWithin returns, for every set S of nodes, the log of the total weight of those elements of
+// sets that are subsets of S and contain all nodes of must.
 func sumWithin(sets []weightedSet, nodes int, must uint64) []float64 {
 	sums := slices.Repeat([]float64{math.Inf(-1)}, 1<<nodes)
 	for _, s := range sets {
@@ -88,9 +89,9 @@ func (o *orderSum) Draw(random *rand.Rand, families []int) {
 	}
 }
 
-// drawSet draws a set of parents in proportion to its weight, among the sets that are within within
-// and, unless touch is empty, have a member in touch. logTotal is the log of the sum of their
-// weights.
+// drawSet draws a set of parents in proportion to its weight, among the subsets of the argument
+// within that, unless the argument touch is empty, have a member in touch. logTotal is the log of
+// the sum of their weights.
 func drawSet(random *rand.Rand, sets []weightedSet, within, touch uint64, logTotal float64) (family int) {
 	u := random.Float64()
 	family = -1
@@ -112,7 +113,7 @@ func (o *orderSum) Marginals(families int, on func(done, total int) bool) []floa
 		return shares
 	}
 	all := len(o.first) - 1
-	rest := make([]float64, len(o.first)) // log of the sum over all orders and families of the other nodes
+	rest := make([]float64, len(o.first)) // log of the sum over orders and parents of the nodes after a set that comes first
 	for set := all - 1; set >= 0; set-- {
 		rest[set] = math.Inf(-1)
 		for j := range Members(uint64(all &^ set)) {
@@ -124,8 +125,8 @@ func (o *orderSum) Marginals(families int, on func(done, total int) bool) []floa
 		if !on(j, o.nodes) {
 			return shares
 		}
-		// around[S] is the log share, in the total, of everything but the family of node j, when j
-		// comes right after a set of nodes that contains S.
+		// around[S] is the log of the sum over orders and over the parents of all nodes but j,
+		// divided by the total, when node j comes right after a set of nodes that contains S.
 		for set := range around {
 			around[set] = math.Inf(-1)
 			if set>>j&1 == 0 {
@@ -140,8 +141,8 @@ func (o *orderSum) Marginals(families int, on func(done, total int) bool) []floa
 	return shares
 }
 
-// sumOverSupersets replaces the value of each set by the log of the sum over all sets that contain
-// it.
+// sumOverSupersets replaces the log value of each set by the log of the sum of the values of all
+// sets that contain it.
 func sumOverSupersets(values []float64, nodes int) {
 	for i := range nodes {
 		for set := range values {

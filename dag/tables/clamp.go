@@ -9,12 +9,12 @@ import (
 )
 
 // clamp is an intervention that a column marks: in the rows where the column is not zero, a node
-// was set from outside to a value that need not be in the table.
+// was set to a value, which need not be in the table.
 type clamp struct {
 	column string
 	node   string
-	// level is the value to which the node was set: "low" or "high" for the ends of its range or
-	// for its first and last level, the name of a level, or empty for the value in the table.
+	// level is the value to which the node was set: "low" or "high" for its least and largest value
+	// or its first and last level, the name of a level, or empty for the value in the table.
 	level string
 }
 
@@ -25,7 +25,7 @@ func parseClamp(text string, t *table.Table) (c clamp, err error) {
 		return c, fmt.Errorf("clamp %q: want column=node:level or column=node", text)
 	}
 	c = clamp{column: strings.TrimSpace(column), node: strings.TrimSpace(rest)}
-	if !slices.Contains(t.Names(), c.node) { // because a name may contain a colon
+	if !slices.Contains(t.Names(), c.node) { // the colon may belong to the name of the node
 		if at := strings.LastIndex(c.node, ":"); at >= 0 {
 			c.node, c.level = strings.TrimSpace(c.node[:at]), strings.TrimSpace(c.node[at+1:])
 		}
@@ -36,7 +36,8 @@ func parseClamp(text string, t *table.Table) (c clamp, err error) {
 	return c, nil
 }
 
-// clampColumns returns the columns that clamps name. These columns are not nodes.
+// clampColumns returns the columns that mark the rows of interventions by clamps. These columns are
+// not nodes.
 func clampColumns(t *table.Table, texts []string) (names []string, err error) {
 	for _, text := range texts {
 		c, err := parseClamp(text, t)
@@ -48,8 +49,8 @@ func clampColumns(t *table.Table, texts []string) (names []string, err error) {
 	return names, nil
 }
 
-// applyClamps sets the nodes of clamps to their values, and excludes the clamped rows from the rows
-// that count for these nodes. Values are not scaled yet.
+// applyClamps sets nodes to values in the rows of interventions by clamps. These rows do not count
+// for the nodes. It must be called before values are scaled.
 func (d *Data) applyClamps(t *table.Table, texts []string) error {
 	for _, text := range texts {
 		c, err := parseClamp(text, t)
@@ -111,7 +112,7 @@ func (d *Data) clampValue(j int, level string) (float64, error) {
 	return 0, fmt.Errorf("got level %q, want low or high", level)
 }
 
-// exempt marks that a row does not count for node j.
+// exempt marks that a row shows nothing about the mechanism of node j, which was set from outside.
 func (d *Data) exempt(row, j int) {
 	if d.Counted == nil {
 		d.Counted = make([][]bool, d.Rows())

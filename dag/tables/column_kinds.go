@@ -11,12 +11,12 @@ import (
 	"github.com/transdim/vti/table"
 )
 
-// EveryNode, in place of the names of nodes, stands for all nodes, in tables without a column of
+// EveryNode stands for all nodes if options name it instead of nodes and the table has no column of
 // this name.
 const EveryNode = "all"
 
-// MostCodes is the largest number of different whole numbers in a column for which the numbers may
-// be codes of categories. Rating scales have up to 10 steps.
+// MostCodes is the largest number of different whole numbers that may be codes of the categories of
+// a column. Rating scales have up to 10 steps.
 const MostCodes = 10
 
 // mostLevels is the largest number of levels of a category. It keeps columns of measurements from
@@ -28,7 +28,8 @@ const mostLevels = 256
 // of a parent.
 const mostMixedLevels = 20
 
-// fillColumns reads the nodes of a table: the values of numbers, and the codes of categories.
+// fillColumns reads the columns of nodes: the values of numbers, and for categories the indices of
+// levels.
 func (d *Data) fillColumns(t *table.Table, options DataOptions) error {
 	discrete, err := d.named(options.Discrete)
 	if err != nil {
@@ -80,9 +81,9 @@ func (d *Data) fillColumns(t *table.Table, options DataOptions) error {
 	return d.fill(columns, categories, t, options.Log)
 }
 
-// withLabels returns the table with labels in place of values in the columns that are named as
-// categories and mix numbers with other texts, for instance 1, 2 and unknown. Notes name these
-// texts, since they may be mistakes.
+// withLabels returns the table with text columns in place of columns that options name as
+// categories and that mix numbers with text, for instance 1, 2 and unknown. Notes quote the texts,
+// since they may be mistakes.
 func (d *Data) withLabels(t *table.Table, names, discrete []string) *table.Table {
 	for _, name := range names {
 		every := slices.Contains(discrete, EveryNode) && !slices.Contains(names, EveryNode)
@@ -94,7 +95,7 @@ func (d *Data) withLabels(t *table.Table, names, discrete []string) *table.Table
 	return t
 }
 
-// named marks the nodes whose names are given [N].
+// named returns for each of the N nodes whether the list names contains it.
 func (d *Data) named(names []string) ([]bool, error) {
 	marks := make([]bool, len(d.Names))
 	for _, name := range names {
@@ -160,7 +161,7 @@ func (d *Data) fillCategory(j int, c *table.Column, t *table.Table, most int) er
 	if c.Kind == table.Numeric {
 		c = c.AsFactor()
 	}
-	used := make([]int, len(c.Levels)) // new index of each level, from 1; 0 for levels only of rows that were left out
+	used := make([]int, len(c.Levels)) // new index of each level, from 1; 0 for a level that occurs only in rows that were left out
 	var levels []string
 	for _, code := range slices.Sorted(slices.Values(c.Codes)) {
 		if used[code] == 0 {
@@ -169,7 +170,7 @@ func (d *Data) fillCategory(j int, c *table.Column, t *table.Table, most int) er
 		}
 	}
 	switch {
-	case len(levels) < 2: // a column of numbers that varied before it was cut into classes
+	case len(levels) < 2: // only a column of numbers that was cut into classes; other constant columns are no nodes
 		return fmt.Errorf("%s: column %q is cut into one class (%s), as most of its values are equal: exclude it, or take more classes", t.Path, c.Name, levels[0])
 	case len(levels) > most:
 		hint := map[bool]string{true: " beside numbers; join rare ones, or exclude it"}[most == mostMixedLevels]

@@ -7,9 +7,8 @@ import (
 	"github.com/transdim/vti/table"
 )
 
-// constantColumn is a column with the same value in all rows that have a value. It is not a node:
-// its score is the same with all parents, and it adds nothing as a parent, so that its edges would
-// only have their prior probabilities.
+// constantColumn is a column with the same value in all rows that have a value. It is not a node,
+// because the data say nothing about its edges.
 type constantColumn struct {
 	name, value string
 }
@@ -18,8 +17,7 @@ func (c constantColumn) String() string {
 	return fmt.Sprintf("column %q is constant (%s)", c.name, c.value)
 }
 
-// leaveOutConstants returns the columns that vary, and adds the constant columns to the columns
-// that d leaves out.
+// leaveOutConstants returns the columns that vary, and adds the constant columns to d.constants.
 func (d *Data) leaveOutConstants(t *table.Table, names []string) (varying []string, err error) {
 	for _, name := range names {
 		c, err := t.Lookup(name)
@@ -35,8 +33,8 @@ func (d *Data) leaveOutConstants(t *table.Table, names []string) (varying []stri
 	return varying, nil
 }
 
-// onlyValue returns the common value of all cells of a column that are not missing. constant is
-// false if their values differ or if there are fewer than two.
+// onlyValue returns the common value of all cells of a column that are not missing. The result
+// constant is false if these cells differ or if there are fewer than two of them.
 func onlyValue(c *table.Column, rows int) (value string, constant bool) {
 	first, count := -1, 0
 	for row := range rows {
@@ -64,8 +62,8 @@ func (d *Data) constant(name string) (c constantColumn, found bool) {
 	return d.constants[at], true
 }
 
-// Notes states which columns of the table are not nodes because they are constant, and which
-// columns mix numbers with text.
+// Notes returns sentences on columns of the table that are not nodes because they are constant, and
+// on columns that mix numbers with text.
 func (d *Data) Notes() (notes []string) {
 	for _, c := range d.constants {
 		notes = append(notes, c.String()+": nothing can depend on it, so it is left out")

@@ -17,7 +17,7 @@ type Constraints struct {
 	// "a->b".
 	Forbid  []string `json:"forbid,omitempty"`
 	Require []string `json:"require,omitempty"`
-	// Tiers divides nodes into groups such that no edge leads from a later group to an earlier one.
+	// Tiers divides nodes into groups such that no edge leads from a later to an earlier group.
 	// Nodes in no group are not restricted.
 	Tiers [][]string `json:"tiers,omitempty"`
 	// Exogenous names nodes that have no parents, such as indicators of interventions whose targets
@@ -88,7 +88,7 @@ func ParseTiers(lines []string) (tiers [][]string) {
 
 // Edge reads a pair of nodes written as "a->b".
 func (d *Data) Edge(text string) (e dgraph.Edge, err error) {
-	// A name may contain an arrow, so that every place to cut is tried.
+	// A name may contain an arrow, so that the text is cut at each arrow in turn.
 	var last error
 	for at := 0; ; {
 		next := strings.Index(text[at:], "->")
@@ -125,8 +125,8 @@ func (d *Data) SplitEdges(texts []string) (list []string) {
 	return list
 }
 
-// NewStructure returns the structure of the graphs over the nodes of the data that meet the
-// constraints. If no acyclic graph meets the constraints, the error states the reason.
+// NewStructure returns the set of graphs over the nodes of the data that meet the constraints. If
+// no acyclic graph meets the constraints, the error states the reason.
 func (d *Data) NewStructure(c Constraints) (dgraph.Structure, error) {
 	s := dgraph.Structure{Nodes: d.Nodes(), MaxParents: -1}
 	if s.Nodes > dgraph.MaxNodes {

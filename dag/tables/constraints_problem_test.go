@@ -38,7 +38,8 @@ func TestConstraints(t *testing.T) {
 	}
 }
 
-// A file of tiers may name a column that is constant. The other columns keep their tiers.
+// A file of tiers (groups of nodes in causal order) may name a column that is constant and
+// therefore not a node. The other columns keep their tiers.
 func TestTiersOfConstantColumns(t *testing.T) {
 	parsed, err := table.Parse("data.csv", []byte("a,b,c\n1,7,2\n2,7,1\n4,7,5\n3,7,3\n"))
 	require.NoError(t, err)

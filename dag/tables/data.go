@@ -20,10 +20,11 @@ type DataOptions struct {
 	// Exclude names columns that are not used.
 	Exclude []string `json:"exclude,omitempty"`
 	// Intervened names a column that holds, in each row, the name of the node that was set from
-	// outside. Several nodes are separated by semicolons. Empty cells and NA stand for none.
+	// outside. Several nodes are separated by semicolons. In rows without an intervention the cell
+	// is empty or NA.
 	Intervened string `json:"intervened,omitempty"`
-	// SoftIntervened names a column that holds, in each row, the node whose mechanism was changed
-	// while its parents stayed the same, in the format of Intervened.
+	// SoftIntervened names a column that holds, in each row, the nodes whose mechanism an
+	// intervention changed while their parents stayed the same, in the format of Intervened.
 	SoftIntervened string `json:"soft_intervened,omitempty"`
 	// Discrete names numeric columns that are categories; text columns are always categories.
 	// Continuous names columns of few different whole numbers that are not categories. [EveryNode]
@@ -40,10 +41,11 @@ type DataOptions struct {
 	// columns.
 	Log     bool    `json:"log,omitempty"`
 	Scaling Scaling `json:"scaling"`
-	// DropMissing leaves out rows with a missing cell. Without DropMissing and ImputeMissing such
-	// rows are an error.
+	// DropMissing leaves out rows with a missing cell. Without DropMissing and ImputeMissing, a
+	// missing cell is an error.
 	DropMissing bool `json:"drop_missing,omitempty"`
-	// ImputeMissing keeps rows with missing cells, whose values chains over graphs draw.
+	// ImputeMissing keeps rows with missing cells, and Markov chains over graphs draw the missing
+	// values.
 	ImputeMissing bool `json:"impute_missing,omitempty"`
 }
 
@@ -52,8 +54,8 @@ type Data struct {
 	// Path and Fingerprint identify the file.
 	Path, Fingerprint string
 	Names             []string // names of the nodes, in the order of the table
-	// X holds the values on the working scale [n,N]: after logarithms and scaling, as DataOptions
-	// requests. A value of a category is the index of its level.
+	// X holds the values [n,N] after logarithms and scaling, as DataOptions requests. A value of a
+	// category is the index of its level.
 	X *mat.Dense
 	// Levels holds the levels of each category, by node, and nil for a number. It is nil if all
 	// nodes are numbers.
@@ -61,22 +63,23 @@ type Data struct {
 	// Unclear names columns that were taken as numbers and may hold codes of categories: columns of
 	// few different whole numbers that neither Discrete nor Continuous names.
 	Unclear []string
-	// Counted[r][j] reports whether row r counts for node j. Rows in which the node was set from
-	// outside do not count. It is nil when all rows count for all nodes.
+	// Counted[r][j] reports whether row r counts for node j, that is, whether the node was not set
+	// from outside in this row. It is nil when all rows count for all nodes.
 	Counted [][]bool
-	// Regimes holds the soft interventions. Their rows do not count for their nodes.
+	// Regimes holds the soft interventions, whose rows have another mechanism of a node. These rows
+	// do not count for the node.
 	Regimes []regime
 	// Centers holds, for each node, the means of all columns over the rows that count for the node,
-	// on the working scale [N][N]. The mechanism of the node sees columns less these means, which
-	// gives it an intercept for these rows. Centers is nil without interventions, and when columns
-	// are used unscaled.
+	// on the scale of X [N][N]. They are subtracted before the mechanism of the node is computed,
+	// which stands for an intercept. Centers is nil without interventions, and when columns are
+	// used unscaled.
 	Centers [][]float64
-	// Scaling is the scaling of the columns. x·Scale + Shift, with the entries of a node, is the
-	// value in the table, or its logarithm.
+	// Scaling is the scaling of the columns. For a value x of node j in X, x·Scale[j] + Shift[j] is
+	// the value in the table, or its logarithm.
 	Scaling      Scaling
 	Shift, Scale []float64
-	// Missing holds, for each row, the nodes whose cells are missing in the table and have
-	// stand-ins in X [n]. It is nil if no cells are missing.
+	// Missing holds, for each of the n rows, the nodes whose cells are missing in the table. X then
+	// has the mean or the most frequent level. Missing is nil if no cells are missing.
 	Missing [][]int
 	// Places holds the numbers of the rows in the file [n], in units of PlaceUnit: "line" or "row".
 	Places    []int
@@ -87,12 +90,12 @@ type Data struct {
 	mixed       []string         // notes on columns of categories that mix numbers with text
 }
 
-// leastRows is the least number of rows. A standard deviation needs two rows, and has some
-// precision from three rows on.
+// leastRows is the least number of rows of a table. A standard deviation needs two rows, and has
+// some precision only with three.
 const leastRows = 3
 
-// NewData prepares a table. The error for an invalid table names the column and the place in the
-// file.
+// NewData makes nodes of the columns of a table. The error for an invalid table names the column
+// and the place in the file.
 func NewData(t *table.Table, options DataOptions) (*Data, error) {
 	names, err := options.nodes(t)
 	if err != nil {
@@ -111,7 +114,7 @@ func NewData(t *table.Table, options DataOptions) (*Data, error) {
 	if err := d.applyClamps(t, options.Clamp); err != nil {
 		return nil, err
 	}
-	if err := d.checkSetCells(); err != nil { // soft interventions come later, because cells of nodes with another mechanism can be drawn
+	if err := d.checkSetCells(); err != nil { // before soft interventions are read, because these allow missing cells of their nodes
 		return nil, err
 	}
 	if err := d.readSoftInterventions(t, options.SoftIntervened); err != nil {
@@ -161,9 +164,8 @@ func (o DataOptions) nodes(t *table.Table) (names []string, err error) {
 	return names, nil
 }
 
-// chooseCells leaves out the columns among names that are constant and, unless missing cells are to
-// be drawn, the rows with missing cells. The remaining columns and rows are the nodes and rows of
-// d.
+// chooseCells leaves out constant columns and, unless missing cells are to be drawn, the rows with
+// missing cells. The columns in names that remain are the nodes of d.
 func (d *Data) chooseCells(t *table.Table, names []string, options DataOptions) (*table.Table, error) {
 	t = d.withLabels(t, names, options.Discrete)
 	names, err := d.leaveOutConstants(t, names)
@@ -178,7 +180,7 @@ func (d *Data) chooseCells(t *table.Table, names []string, options DataOptions) 
 		if t, d.DroppedRows, err = t.Complete(names, options.DropMissing); err != nil {
 			return nil, err
 		}
-		if names, err = d.leaveOutConstants(t, names); err != nil { // columns that are constant in the remaining rows
+		if names, err = d.leaveOutConstants(t, names); err != nil { // columns that became constant because rows were left out
 			return nil, err
 		}
 	}
@@ -229,11 +231,11 @@ func (d *Data) readInterventions(t *table.Table, column string) error {
 	return nil
 }
 
-// AlwaysSetError is the error for a node that was set from outside in nearly all rows, so that the
-// other rows are too few to learn its mechanism.
+// AlwaysSetError is the error for a node that was set from outside in nearly all rows, so that too
+// few rows are left to learn its mechanism.
 type AlwaysSetError struct {
 	Path, Node    string
-	Rows, Counted int // numbers of all rows, and of rows that count for the node
+	Rows, Counted int // numbers of all rows, and of rows in which the node was not set
 }
 
 // Error states in how many rows the node was set.
@@ -241,7 +243,7 @@ func (e *AlwaysSetError) Error() string {
 	return fmt.Sprintf("%s: node %q is set from outside in %d of %d rows, want at least %d in which it is not", e.Path, e.Node, e.Rows-e.Counted, e.Rows, leastRows)
 }
 
-// checkCounted returns an error for a node for which too few rows count.
+// checkCounted returns an error for a node that was set from outside in nearly all rows.
 func (d *Data) checkCounted(t *table.Table) error {
 	for j := range d.Names {
 		if n := d.RowsOf(j); n < leastRows {
@@ -271,7 +273,8 @@ func (d *Data) targets(text string) (nodes []int, err error) {
 	return nodes, nil
 }
 
-// Node returns the index of the node with the given name. The error names the nearest names.
+// Node returns the index of the node with the given name. The error for an unknown name suggests
+// similar names.
 func (d *Data) Node(name string) (int, error) {
 	if j := slices.Index(d.Names, name); j >= 0 {
 		return j, nil
@@ -303,8 +306,8 @@ func (d *Data) OwnColumn(j int) (values []float64) {
 	return values
 }
 
-// RowFor copies a row into to [N], with the columns centred as the mechanism of node j sees them,
-// and returns to.
+// RowFor copies a row into the slice to [N], subtracts the means in Centers for node j, if there
+// are any, and returns the slice.
 func (d *Data) RowFor(j, row int, to []float64) []float64 {
 	copy(to, d.X.RawRowView(row))
 	if d.Centers != nil {

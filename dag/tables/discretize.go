@@ -13,7 +13,7 @@ import (
 // Discretization states how columns of numbers are cut into classes. The zero value leaves them as
 // numbers.
 type Discretization struct {
-	// Classes is the number of classes of a column, at least 2.
+	// Classes is the largest number of classes of a column, at least 2.
 	Classes int
 	// Hartemink starts from many quantile classes and joins neighbouring classes such that the
 	// mutual information with the other columns stays as large as possible (Hartemink 2001).
@@ -93,8 +93,8 @@ func (d Discretization) apply(columns []*table.Column, discrete []bool) {
 	}
 }
 
-// quantileCuts returns the values at which a column is cut into count classes of about the same
-// size. The cuts are all different and below the largest value, and equal values are in one class.
+// quantileCuts returns the upper ends of all classes but the last, for at most count classes of
+// about the same size. The cuts are all different and below the largest value.
 func quantileCuts(values []float64, count int) (cuts []float64) {
 	sorted := slices.Sorted(slices.Values(values))
 	for k := 1; k < count; k++ {
@@ -106,7 +106,7 @@ func quantileCuts(values []float64, count int) (cuts []float64) {
 	return cuts
 }
 
-// classes returns, for each value, the index of the first cut that is not below the value.
+// classes returns the class of each value: the index of the first cut that is not below the value.
 func classes(values, cuts []float64) []int {
 	codes := make([]int, len(values))
 	for row, x := range values {
@@ -133,8 +133,9 @@ func classNames(cuts []float64) (names []string) {
 }
 
 // joinClasses joins neighbouring classes of column j until count classes are left, and returns the
-// remaining cuts. In each step it joins the pair that loses the least of the sum of the mutual
-// informations with the other columns. Among equal losses it takes the lowest pair.
+// cuts between them. In each step it joins the pair of classes that loses the least of the sum of
+// the mutual informations with the other columns; among equal losses it takes the lowest pair.
+// codes holds the class or level of each row, by column.
 func joinClasses(j int, cuts []float64, codes [][]int, count int) []float64 {
 	cuts = slices.Clone(cuts)
 	var tables [][][]float64 // for each other column, counts by class and code
@@ -170,8 +171,8 @@ func joinClasses(j int, cuts []float64, codes [][]int, count int) []float64 {
 }
 
 // lostInformation returns the loss of the sum of mutual informations, times the number of rows, in
-// nats, when classes k and k + 1 are joined. It is the change of Σ n log n over cells less the
-// change of Σ n log n over classes, for counts n.
+// nats, when classes k and k + 1 are joined. For each contingency table this is the decrease of Σ n
+// log n over the counts n of cells less the decrease over the counts of classes.
 func lostInformation(tables [][][]float64, k int) (loss float64) {
 	term := func(n float64) float64 {
 		if n == 0 {

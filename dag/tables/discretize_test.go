@@ -48,8 +48,8 @@ func information(a, b []int) (sum float64) {
 	return sum
 }
 
-// Where one column depends on another by a step, Hartemink's classes have a cut at the step, but
-// quantiles do not. The loss of each join equals the fall of the mutual information.
+// If one column depends on another by a step, Hartemink's method cuts at the step, and quantiles do
+// not. The loss of each join of two classes equals the fall of the mutual information.
 func TestHarteminkClasses(t *testing.T) {
 	random := rand.New(rand.NewPCG(5, 0))
 	x, y := make([]float64, 500), make([]float64, 500)
@@ -63,7 +63,7 @@ func TestHarteminkClasses(t *testing.T) {
 	columns := []*table.Column{{Name: "x", Kind: table.Numeric, Values: x}, {Name: "y", Kind: table.Numeric, Values: y}}
 	Discretization{Classes: 2, Hartemink: true}.apply(columns, make([]bool, 2))
 	for row, value := range x {
-		if math.Abs(value-0.83) > 0.02 { // farther than the nearest of 60 quantiles
+		if math.Abs(value-0.83) > 0.02 { // the step is at 0.83, and the 60 quantiles are closer together than 0.02
 			require.Equal(t, map[bool]int{true: 1}[value > 0.83], columns[0].Codes[row])
 		}
 	}
@@ -85,7 +85,7 @@ func TestHarteminkClasses(t *testing.T) {
 	require.InDelta(t, information(a, b)-information(joined, b), lostInformation([][][]float64{counts}, 2), 1e-9)
 }
 
-// Clamped rows do not count for their node, which has the level of the clamp in these rows, and the
+// A clamp sets a node to a level in marked rows, and these rows do not count for the node. The
 // column that marks the rows is not a node. An exogenous node has no parents.
 func TestClamp(t *testing.T) {
 	var text strings.Builder

@@ -10,7 +10,8 @@ import (
 	"github.com/transdim/vti/table"
 )
 
-// checkImputable returns an error if a node misses cells and the options do not allow drawing them.
+// checkImputable returns an error if a node has missing cells and the options do not allow drawing
+// their values.
 func (o DataOptions) checkImputable(t *table.Table, nodes []string) error {
 	missing, err := t.Missing(nodes)
 	if err != nil {
@@ -23,7 +24,7 @@ func (o DataOptions) checkImputable(t *table.Table, nodes []string) error {
 }
 
 // completed returns the column of node j with its mean or its most frequent level in place of
-// missing cells. It adds the node to d.Missing in the rows that miss it.
+// missing cells. It adds the node to d.Missing in the rows of these cells.
 func (d *Data) completed(c *table.Column, j, rows int) (*table.Column, error) {
 	var observed []float64
 	counts := make([]int, len(c.Levels))
@@ -58,7 +59,7 @@ func (d *Data) completed(c *table.Column, j, rows int) (*table.Column, error) {
 	return &filled, nil
 }
 
-// found marks that the value of a node is known in a row in which the table misses it.
+// found marks that a cell that is missing in the table has a known value, set by an intervention.
 func (d *Data) found(row, j int) {
 	if d.Missing != nil {
 		d.Missing[row] = slices.DeleteFunc(d.Missing[row], func(i int) bool { return i == j })
@@ -74,7 +75,7 @@ func (d *Data) observed(j int) (values []float64) {
 	return values
 }
 
-// MissingCells returns the number of missing cells of the table, which chains draw.
+// MissingCells returns the number of missing cells of the table, whose values Markov chains draw.
 func (d *Data) MissingCells() (count int) {
 	for _, nodes := range d.Missing {
 		count += len(nodes)
@@ -82,7 +83,8 @@ func (d *Data) MissingCells() (count int) {
 	return count
 }
 
-// checkSetCells returns an error if a node was set from outside in a row that misses its value.
+// checkSetCells returns an error if a node was set from outside in a row where its value is
+// missing.
 func (d *Data) checkSetCells() error {
 	for row, nodes := range d.Missing {
 		for _, j := range nodes {
@@ -94,7 +96,8 @@ func (d *Data) checkSetCells() error {
 	return nil
 }
 
-// CheckComplete returns an error for a table with missing cells, which only chains can draw.
+// CheckComplete returns an error for a table with missing cells, for methods that cannot draw their
+// values.
 func (d *Data) CheckComplete() error {
 	if d.Missing == nil {
 		return nil

@@ -19,9 +19,9 @@ const (
 	// Standardize centres every column and divides it by its standard deviation.
 	Standardize Scaling = iota
 	// GlobalScale centres every column and divides all columns by one number, the root mean square
-	// of their standard deviations, as in the VTI paper (Davies et al. 2025). The ratios of the
-	// variances of columns stay. If all nodes have equal noise, these ratios can show the
-	// directions of edges.
+	// of their standard deviations, as in the VTI paper (Davies et al. 2025). This keeps the ratios
+	// of the variances of columns, which can show the directions of edges if all nodes have equal
+	// noise.
 	GlobalScale
 	// Center only centres the columns.
 	Center
@@ -41,7 +41,7 @@ func (s Scaling) MarshalText() ([]byte, error) { return scalings.Marshal(s) }
 // UnmarshalText reads standardize, global, center or none.
 func (s *Scaling) UnmarshalText(text []byte) error { return scalings.Unmarshal(text, s) }
 
-// Rescale centres and scales X. A column that is constant to 12 digits is an error.
+// Rescale centres and scales X. It returns an error if a column is constant to 12 digits.
 func (d *Data) Rescale(scaling Scaling) error {
 	rows, nodes := d.X.Dims()
 	d.Shift, d.Scale = make([]float64, nodes), slices.Repeat([]float64{1}, nodes)
@@ -83,7 +83,8 @@ func (d *Data) Rescale(scaling Scaling) error {
 	return nil
 }
 
-// center fills Centers. A column that is constant in the rows that count for it is an error.
+// center computes Centers. It returns an error if a column is constant in the rows in which it was
+// not set from outside.
 func (d *Data) center() error {
 	if d.Counted == nil {
 		return nil

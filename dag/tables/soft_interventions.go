@@ -15,8 +15,9 @@ type regime struct {
 	rows []int
 }
 
-// readSoftInterventions fills Regimes from a column that names nodes in the format of Intervened.
-// In rows with the same text the nodes have the same mechanisms.
+// readSoftInterventions fills Regimes from a column that holds, in each row, the nodes with another
+// mechanism, separated by semicolons. In rows with the same text the nodes have the same
+// mechanisms.
 func (d *Data) readSoftInterventions(t *table.Table, column string) error {
 	if column == "" {
 		return nil
@@ -26,7 +27,7 @@ func (d *Data) readSoftInterventions(t *table.Table, column string) error {
 		return err
 	}
 	rows := map[string][]int{}
-	var texts []string // in the order of their first rows
+	var texts []string // different texts, in the order of their first rows
 	for row := range t.Rows() {
 		if c.IsMissing(row) || c.Text(row) == "" {
 			continue
@@ -45,7 +46,7 @@ func (d *Data) readSoftInterventions(t *table.Table, column string) error {
 		for _, j := range targets {
 			r := regime{Node: j}
 			for _, row := range rows[text] {
-				if d.Counts(row, j) { // a node that was set shows no mechanism
+				if d.Counts(row, j) { // where the node was also set from outside, its value shows no mechanism
 					r.rows = append(r.rows, row)
 				}
 			}
@@ -69,7 +70,7 @@ const NoMechanism = -1
 
 // Mechanisms returns the index of the mechanism of each node in each row [n][N]: 0 for the usual
 // mechanism, 1 and more for the soft interventions on the node in the order of Regimes, and
-// NoMechanism where the node was set.
+// NoMechanism where the node was set from outside.
 func (d *Data) Mechanisms() [][]int {
 	places, seen := make([][]int, d.Rows()), make([]int, d.Nodes())
 	for row := range places {
@@ -99,7 +100,7 @@ func (d *Data) RegimeRows() int {
 	return len(slices.Compact(rows))
 }
 
-// Within returns the data in which only the rows of a regime count for the node of the regime.
+// Within returns the data in which only the rows of the soft intervention r count for its node.
 func (d *Data) Within(r regime) *Data {
 	within := *d
 	within.Regimes, within.Counted = nil, make([][]bool, d.Rows())

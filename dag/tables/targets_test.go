@@ -8,8 +8,8 @@ import (
 	"github.com/transdim/vti/table"
 )
 
-// TestTargets checks that sets of targets are read from names with semicolons between them, and
-// that errors name the defect.
+// TestTargets checks that the nodes of an intervention are read from names with semicolons between
+// them, and that errors name the defect.
 func TestTargets(t *testing.T) {
 	parsed, err := table.Parse("targets.csv", []byte("v0,v1,v2,v3,set\n1,2,3,4,\n2,1,4,3,v0\n3,4,1,2,v1\n4,3,2,1,v2\n5,2,3,1,v3\n1,5,4,2,v1; v3\n2,4,1,5,\n3,1,5,4,\n"))
 	require.NoError(t, err)
