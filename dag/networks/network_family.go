@@ -16,7 +16,7 @@ import (
 // which depends on the data through ΦᵀΦ and Φᵀx_j. With biases the inputs and Φ have a column of
 // ones each, so that H' = H + 1 for H hidden units.
 type networkFamily struct {
-	inputs  [][]float32 // values of the parents in the rows that count [k][n]
+	inputs  [][]float32 // values of the k parents in the n rows without an intervention on the node [k][n]
 	target  []float32   // x_j [n]
 	squares float64     // |x_j|²
 	hidden  int
@@ -49,7 +49,7 @@ func newNetworkFamily(p *score.Problem, f dgraph.Family) *networkFamily {
 	return n
 }
 
-// units returns H'.
+// units returns H', the number of output weights.
 func (n *networkFamily) units() int {
 	if n.bias {
 		return n.hidden + 1
@@ -57,7 +57,7 @@ func (n *networkFamily) units() int {
 	return n.hidden
 }
 
-// networkState is a first layer with the quantities on which its likelihood depends.
+// networkState is a first layer with derived quantities, in the symbols of networkFamily.
 type networkState struct {
 	weights  [][]float64 // W1, and b1 at the end of each row [H][k]
 	before   []float32   // inputs of the hidden units [H·n]
@@ -68,7 +68,7 @@ type networkState struct {
 	logLik   float64
 }
 
-// networkPoint holds the part of a state from which the rest can be computed, and its likelihood.
+// networkPoint holds the weights and the noise of a networkState, and its likelihood.
 type networkPoint struct {
 	weights          []float64 // weights of all units, one unit after the other [H·k]
 	logSigma, logLik float64
@@ -82,7 +82,8 @@ func (p *networkPoint) record(s *networkState) {
 	p.logSigma, p.logLik = s.logSigma, s.logLik
 }
 
-// restore sets the weights and the noise of a state, whose other fields must then be filled.
+// restore sets the weights and the noise of a state, whose derived quantities must then be
+// computed.
 func (p *networkPoint) restore(s *networkState) {
 	at := 0
 	for _, unitWeights := range s.weights {

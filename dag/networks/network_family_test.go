@@ -60,8 +60,8 @@ func naiveMarginal(n *networkFamily, weights [][]float64, logSigma float64) floa
 	return -mat.Dot(y, &solved)/2 - cholesky.LogDet()/2 - float64(rows)*score.HalfLog2Pi
 }
 
-// The likelihood with the output layer integrated out is right, and moves keep the derived
-// quantities of a state consistent with its weights.
+// The likelihood with the output layer integrated out agrees with a naive computation, and moves
+// keep the derived quantities of a state consistent with its weights.
 func TestNetworkLikelihood(t *testing.T) {
 	for _, model := range []score.ModelOptions{{Hidden: 3}, {Hidden: 2, NoBias: true, Sigma: 0.7, PriorSD: 2}} {
 		p := networkProblem(t, 14, model)
@@ -86,9 +86,9 @@ func TestNetworkLikelihood(t *testing.T) {
 }
 
 // Particles find the evidence of families with one hidden unit, which are integrals over one
-// weight, and over log σ if σ is unknown. They agree within 5 standard errors of 12 islands, which
-// are below 0.3 nats. A likelihood without the determinant, or a prior of another width, would be
-// off by more than a nat.
+// weight, and over log σ if the noise σ is unknown. They agree within 5 standard errors, below 0.3
+// nats, of the mean over 12 independent groups of particles. A likelihood without the determinant,
+// or a prior of another width, would be off by more than a nat.
 func TestParticlesAgainstQuadrature(t *testing.T) {
 	for _, model := range []score.ModelOptions{{Hidden: 1, NoBias: true, Sigma: 0.6}, {Hidden: 1, NoBias: true}} {
 		p := networkProblem(t, 20, model)
@@ -119,9 +119,9 @@ func TestParticlesAgainstQuadrature(t *testing.T) {
 	}
 }
 
-// Draws of the parameters have the moments of the posterior for one hidden unit. The moments of the
-// slope of the mechanism are compared with quadrature over the input weight W1. Given W1, the
-// output weight W2 is normal.
+// For one hidden unit, draws of the parameters have the posterior mean of the slope of the
+// mechanism. The mean is computed by quadrature over the input weight W1, since the output weight
+// W2 is normal given W1.
 func TestParticleParameters(t *testing.T) {
 	p := networkProblem(t, 20, score.ModelOptions{Hidden: 1, NoBias: true, Sigma: 0.6})
 	f := dgraph.Family{Node: 1, Parents: dgraph.SetOf(0)}
@@ -147,14 +147,13 @@ func TestParticleParameters(t *testing.T) {
 		}
 	}
 	sum /= count
-	// Particles of an island have common ancestors; they count as if a quarter of them were
-	// independent. The islands have equal weights here, which is justified because their evidences
-	// differ little.
+	// Particles of a group have common ancestors; they count as if a quarter of them were
+	// independent. The groups have equal weights, because their evidences differ little.
 	require.InDelta(t, mean, sum, 5*math.Sqrt((squares/count-sum*sum)/(count/4)))
 }
 
-// Evidences of families without a pilot run are predicted from families with fewer parents, exactly
-// where gains of parents add up.
+// Evidences of families (nodes with sets of parents) without a run are predicted from families with
+// fewer parents. The prediction is exact if log evidences are sums over parents.
 func TestPredictedScores(t *testing.T) {
 	p := networkProblem(t, 10, score.ModelOptions{})
 	s := NewScores(p, 1, 0, func(string) {})
@@ -172,8 +171,9 @@ func TestPredictedScores(t *testing.T) {
 	}
 }
 
-// Islands whose log evidences differ by nats are followed by islands of the next level, which
-// replace them as soon as there are levelCounts of them. Islands that differ little are not.
+// If the log evidences of islands (groups of particles) differ by nats, the next islands have a
+// higher level, with longer moves. They replace the others as soon as there are levelCounts of
+// them.
 func TestIslandLevels(t *testing.T) {
 	s := &Scores{islands: make([][]island, 1), Listed: true}
 	add := func(count, level int, spread float64) {
@@ -207,9 +207,9 @@ func TestIslandLevels(t *testing.T) {
 	require.Len(t, s.worst(graphs), 2, "two of four units each fit into ten")
 }
 
-// The change of a probability with an error of its log odds is an integral over the error, and is
-// linear for small errors. A family with a pilot run only and a small probability gets islands. A
-// family whose log evidence has an error of a tenth of a nat gets none.
+// The root mean square change of a probability by a normal error of its log odds is near the
+// integral over the error, and linear for small errors. Of two families with a small probability,
+// one with an error of 3 nats of its log evidence gets further runs, and one with 0.1 nats none.
 func TestSwing(t *testing.T) {
 	for _, p := range []float64{5e-4, 0.1, 0.5, 0.97} {
 		require.InEpsilon(t, p*(1-p)*1e-3, score.Swing(p, 1e-3), 1e-4)
@@ -232,8 +232,8 @@ func TestSwing(t *testing.T) {
 	require.Equal(t, []int{0, 0}, s.worst(graphs))
 }
 
-// In families with a bias of two nats or more, log evidences of pilot runs have the standard
-// deviation that follows from their bias.
+// If pilot runs are biased by two nats or more, the standard deviation of their log evidences is
+// the one that is computed from the bias.
 func TestPilotErrors(t *testing.T) {
 	testkit.Slow(t)
 	s := sem.Simulation{Mechanism: sem.MLP, Nodes: 6, Rows: 300, Seed: 3}.WithDefaults()
@@ -263,15 +263,14 @@ func TestPilotErrors(t *testing.T) {
 		require.Less(t, pilotError(truth-mean, 0), spread*1.5)
 	}
 	require.Equal(t, 0.3, pilotError(-1, 0.3))
-	// This family is from data set 4 of the simulation. Its pilot run was 20.6 nats too small,
-	// where 12 were expected, so that its probability seemed to be 1e-6 instead of ½. It gets
-	// islands.
+	// The pilot run of a family was 20.6 nats too small, where 12 were expected, so that its
+	// probability seemed to be 1e-6 instead of ½. Its error is large enough for further runs.
 	require.Greater(t, score.Swing(1e-6, pilotError(12, 3)), wantedSpread)
 	require.Less(t, score.Swing(1e-6, 3), wantedSpread)
 }
 
-// A line is fitted to gaps. Where all gaps are equal the line goes through them, even if there is
-// only one number of parents.
+// If all gaps between precise and pilot runs are equal, the fitted line goes through them, even if
+// there is only one number of parents.
 func TestFitGaps(t *testing.T) {
 	shift, scatter := fitGaps([]float64{1, 2, 3, 4, 1, 2, 3, 4, 1, 2, 3, 4}, []float64{0, 5, 10, 15, 0, 5, 10, 15, 0, 5, 10, 15})
 	require.InDelta(t, 20, shift(5), 1.5)
@@ -282,8 +281,8 @@ func TestFitGaps(t *testing.T) {
 	require.Equal(t, 3.0, scatter)
 }
 
-// A gain from longer moves lowers the verdict in proportion to the change of edge probabilities. A
-// gain that is the same for all families of a node does not lower the verdict.
+// A gain of log evidences from longer moves of particles lowers the verdict only if it changes edge
+// probabilities. A gain of zero for all sets of parents does not.
 func TestUnsettledParticles(t *testing.T) {
 	p := networkProblem(t, 10, score.ModelOptions{})
 	for _, test := range []struct {
@@ -305,8 +304,8 @@ func TestUnsettledParticles(t *testing.T) {
 	}
 }
 
-// A network with at least as many weights as rows may have modes that no particle meets, unless the
-// noise is known or the family is far from probable.
+// A network whose weights are not fewer than the rows may have modes that no particle meets, unless
+// the noise is known or the set of parents is far from probable.
 func TestSaturatedFamilies(t *testing.T) {
 	for _, test := range []struct {
 		rows  int
@@ -314,7 +313,7 @@ func TestSaturatedFamilies(t *testing.T) {
 		model score.ModelOptions
 		want  bool
 	}{
-		{10, 0.1, score.ModelOptions{Hidden: 3}, true}, // 3·(2+1)+4 = 13 weights with two parents, 10 with one
+		{10, 0.1, score.ModelOptions{Hidden: 3}, true}, // 3·(2+1)+4 = 13 weights with two parents, 10 with one parent
 		{10, 0.1, score.ModelOptions{Hidden: 3, NoBias: true}, false},
 		{10, 1e-8, score.ModelOptions{Hidden: 3}, false},
 		{10, 0.1, score.ModelOptions{Hidden: 3, Sigma: 1}, false},
@@ -337,8 +336,8 @@ func TestNetworksThatInterpolate(t *testing.T) {
 	for _, pull := range []float64{1 - 1e-8, 1, 1 + 1e-8} {
 		small, tiny := l.logLikelihood([]float64{1}, []float64{pull}, -6), l.logLikelihood([]float64{1}, []float64{pull}, -16)
 		require.Less(t, tiny, small, "pull %v", pull)
-		// With noise the likelihood is exact: x_j is y, and Φ is a unit vector at an angle to y
-		// whose cosine is pull.
+		// With noise the likelihood agrees with its formula, for a unit vector x_j and an output Φ
+		// that is a unit vector at an angle to x_j whose cosine is pull.
 		sigma := 0.3
 		variance := 1 + sigma*sigma
 		exact := -3*score.HalfLog2Pi - 2*math.Log(sigma) - math.Log(variance)/2 - (1-pull*pull)/(2*sigma*sigma) - pull*pull/(2*variance)
@@ -346,8 +345,8 @@ func TestNetworksThatInterpolate(t *testing.T) {
 	}
 }
 
-// liftOfTwo returns the mean difference between the logarithm of the mean of two evidences and the
-// logarithm of one evidence.
+// liftOfTwo approximates the mean difference between the logarithm of the mean of two evidences and
+// the logarithm of one evidence, within 0.2 nats.
 func TestLiftOfTwo(t *testing.T) {
 	random := dagtest.Random(1)
 	for _, sd := range []float64{0.3, 1, 2, 3, 4.5, 6} {
@@ -360,8 +359,8 @@ func TestLiftOfTwo(t *testing.T) {
 	}
 }
 
-// A family gets one more pilot run if its single run may hide a substantial probability. A family
-// that is far too improbable gets no further run.
+// A family (a node with a set of parents) gets one more pilot run if its evidence may be much too
+// small by chance. A family that is far too improbable gets no further run.
 func TestUnluckyPilotsAreRepeated(t *testing.T) {
 	p := networkProblem(t, 10, score.ModelOptions{})
 	s := NewScores(p, 1, 0, func(string) {})
@@ -386,7 +385,7 @@ func logNormalOf(x, mean, sd float64) float64 {
 	return -dgraph.Square((x-mean)/sd)/2 - math.Log(sd) - score.HalfLog2Pi
 }
 
-// After the time limit, pilot runs are made only of families with few parents.
+// After the time limit, only nodes with few parents get pilot runs.
 func TestParticlesEndInTime(t *testing.T) {
 	s := NewScores(networkProblem(t, 10, score.ModelOptions{}), 1, 0, func(string) {})
 	s.MaxTime = time.Nanosecond

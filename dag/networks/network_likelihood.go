@@ -8,13 +8,14 @@ import (
 
 // unresolved is the smallest residual sum of squares of a node, as a share of its sum of squares. A
 // smaller residual sum is replaced by it, because such small differences of products in float32 are
-// rounding errors. If hidden units interpolate few rows, the computed residual sum is smaller, or
-// even negative by rounding. The likelihood would then be arbitrarily large for small σ.
+// rounding errors. Without this limit the likelihood would be arbitrarily large for small noise σ
+// if hidden units interpolate few rows.
 const unresolved = 1e-7
 
 // networkLikelihood computes log N(x_j; 0, σ² I + σ0² ΦΦᵀ) from ΦᵀΦ, Φᵀx_j and σ, with the symbols
-// of [networkFamily]: Φ [n,H'] holds the outputs of the hidden units. It is −Inf if rounding errors
-// dominate. It keeps the parts that do not change when one unit is replaced.
+// of [networkFamily]: Φ [n,H'] holds the outputs of the hidden units. The result is −Inf if
+// rounding errors dominate. networkLikelihood keeps the parts that do not change if one unit is
+// replaced.
 type networkLikelihood struct {
 	rows    float64
 	squares float64 // |x_j|²
@@ -22,12 +23,12 @@ type networkLikelihood struct {
 
 	units     int       // H'
 	lower     []float64 // Cholesky factor of A = I + σ0²/σ² ΦᵀΦ, by rows [H'·H']
-	solution  []float64 // inverse of the factor times Φᵀx_j [H']
-	inverse   []float64 // inverses of the diagonal entries of the factor [H']
-	order     []int     // units in the factor, by row
+	solution  []float64 // product of the inverse of lower and Φᵀx_j [H']
+	inverse   []float64 // inverses of the diagonal entries of lower [H']
+	order     []int     // hidden unit of each row of lower
 	ratio     float64   // σ0²/σ²
 	precision float64   // 1/σ²
-	logDet    float64   // log determinant of the factor
+	logDet    float64   // log determinant of lower
 	quadratic float64   // |solution|²
 	logScale  float64   // −n (log σ + log 2π/2)
 }
@@ -39,7 +40,7 @@ func newNetworkLikelihood(units, rows int, squares, priorSD float64) *networkLik
 	}
 }
 
-// logLikelihood returns the log likelihood, and leaves the factor in lower.
+// logLikelihood returns the log likelihood, and stores the Cholesky factor in lower.
 func (l *networkLikelihood) logLikelihood(gram, pull []float64, logSigma float64) float64 {
 	l.order = l.order[:0]
 	for i := range l.units {
@@ -51,8 +52,8 @@ func (l *networkLikelihood) logLikelihood(gram, pull []float64, logSigma float64
 	return l.total(l.quadratic, l.logDet)
 }
 
-// without prepares the computation of likelihoods that differ in one unit only. It reports whether
-// the likelihood of the other units is finite.
+// without prepares the computation of likelihoods that differ only in the given unit. It reports
+// whether the likelihood without this unit is finite.
 func (l *networkLikelihood) without(unit int, gram, pull []float64, logSigma float64) bool {
 	l.order = l.order[:0]
 	for i := range l.units {
@@ -63,8 +64,8 @@ func (l *networkLikelihood) without(unit int, gram, pull []float64, logSigma flo
 	return l.factor(gram, pull, logSigma)
 }
 
-// factor computes the factor of A for the units in l.order. It reports whether A is positive
-// definite.
+// factor computes the Cholesky factor of A for the units in l.order. It reports whether A is
+// positive definite.
 func (l *networkLikelihood) factor(gram, pull []float64, logSigma float64) bool {
 	l.precision = math.Exp(-2 * logSigma)
 	l.ratio = l.priorSD * l.priorSD * l.precision
@@ -88,9 +89,9 @@ func (l *networkLikelihood) factor(gram, pull []float64, logSigma float64) bool 
 	return true
 }
 
-// extend computes row a of the factor, which belongs to one unit, except the diagonal entry. It
-// returns the diagonal entry and the entry of the solution. products holds the inner products of
-// the unit with the units before it, square is its product with itself, and pull its product with
+// extend computes row a of the Cholesky factor except the diagonal entry. It returns the entry of
+// the solution and the diagonal entry. products holds the inner products of the outputs of the
+// row's unit with the units before it, square is the product with itself, and pull the product with
 // x_j.
 func (l *networkLikelihood) extend(a int, products []float64, square, pull float64) (value, diagonal float64, ok bool) {
 	row := l.lower[a*l.units : a*l.units+a]
@@ -114,8 +115,9 @@ func (l *networkLikelihood) extend(a int, products []float64, square, pull float
 	return value / diagonal, diagonal, true
 }
 
-// with returns the log likelihood with a new unit in place of the unit excluded by without, given
-// the products of the new unit with the other units, with itself (square) and with x_j (pull).
+// with returns the log likelihood with a new unit in place of the unit excluded by the method
+// without. It takes the inner products of the outputs of the new unit with the other units, with
+// itself (square) and with x_j (pull).
 func (l *networkLikelihood) with(products []float64, square, pull float64) float64 {
 	value, diagonal, ok := l.extend(len(l.order), products, square, pull)
 	if !ok {

@@ -38,8 +38,8 @@ func (n *networkFamily) newMover(random *rand.Rand) *networkMover {
 	}
 }
 
-// rowBlock is the number of rows whose products are added in float32. The sums of blocks are added
-// in float64. The outputs of a block fit into the fastest cache.
+// rowBlock is the number of rows whose products are added in float32; the sums of such blocks are
+// added in float64. The outputs of a block fit into the fastest cache.
 const rowBlock = 512
 
 func (m *networkMover) emptyState() *networkState {
@@ -98,8 +98,8 @@ func (m *networkMover) combine(out []float32, weights []float64) {
 	}
 }
 
-// addProducts adds to sums the inner products of output with the outputs of all units, in rows from
-// start on.
+// addProducts adds to sums the inner products of output with the outputs of all units, over a block
+// of rows that begins with row start.
 func (m *networkMover) addProducts(sums []float64, outputs []float32, start int, output []float32) {
 	m.vectors.DotRows(m.part, outputs[start:], len(m.target), output)
 	for g, x := range m.part {
@@ -113,8 +113,8 @@ func (m *networkMover) product(a, b []float32) float64 {
 	return float64(m.part[0])
 }
 
-// turn moves unit h of a state by an angle towards the direction m.direction. The unit's inputs,
-// outputs and products after the move are in m.
+// turn rotates the weights of unit h of a state by an angle towards m.direction. It stores the
+// unit's inputs, outputs and products after the move in m.
 func (m *networkMover) turn(s *networkState, h int, sin, cos float32) {
 	rows := len(m.target)
 	clear(m.row)
@@ -132,7 +132,8 @@ func (m *networkMover) turn(s *networkState, h int, sin, cos float32) {
 	m.row[h], m.pull = square, pull
 }
 
-// sweep moves every hidden unit and the noise. It leaves prior · likelihood^β invariant.
+// sweep moves every hidden unit and the noise once by MCMC. It leaves prior · likelihood^β
+// invariant.
 func (m *networkMover) sweep(s *networkState, beta float64) {
 	for h := range s.weights {
 		m.moveUnit(s, h, beta)
@@ -218,8 +219,8 @@ func (m *networkMover) moveNoise(s *networkState, beta float64) {
 	}
 }
 
-// parameters draws the output layer given the first layer, and returns all parameters in the layout
-// l.
+// parameters draws the output layer given the first layer, and returns all parameters in the order
+// of the layout l.
 func (m *networkMover) parameters(l sem.Layout, f dgraph.Family, s *networkState) []float64 {
 	theta := make([]float64, l.Dim())
 	at := 0

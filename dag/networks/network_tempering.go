@@ -13,8 +13,8 @@ import (
 )
 
 const (
-	// keptShare is the effective share of the particles after a step, which determines how far β
-	// rises.
+	// keptShare is the effective sample size after a tempering step as a share of the particles. It
+	// determines how far the power β of the likelihood rises.
 	keptShare     = 0.5
 	mostTempering = 300 // largest number of steps; after them β rises to 1 at once
 	// keptParameters is the number of particles whose parameters are stored, for draws from the
@@ -22,26 +22,27 @@ const (
 	keptParameters = 32
 )
 
-// island is the result of one run of an independent group of particles for a family.
+// island is the result of one independent group of particles for a family (a node with its
+// parents).
 type island struct {
 	LogEvidence float64
-	Level       int         // from 0; moves are levelSweeps times as long as one level below
+	Level       int         // from 0; moves are levelSweeps times as long as at the level below
 	Thetas      [][]float64 // draws of the parameters with equal weights
 }
 
-// moves returns the length of the moves of an island, relative to the first island of a family.
-// place is the index of the island among the islands of its level. Islands with odd indices move
-// twice as long.
+// moves returns the length of the moves of an island (an independent group of particles), relative
+// to the first island of a family. place is the index of the island among the islands of its level.
+// Islands with odd indices move twice as long.
 func (i island) moves(place int) float64 { return float64(islandCost(i.Level) << (place % 2)) }
 
 // temper moves particles from the prior to the posterior of a family through prior · likelihood^β
 // (a sequential Monte Carlo sampler, Del Moral, Doucet and Jasra 2006). Every step raises β until
-// half of the particles are effective, draws from them the states at which the chains start, and
-// moves each chain by several sweeps. The states of all chains after all sweeps are the particles
-// of the next step, so that no sweep is wasted (Dau and Chopin 2022). The mean of exp(LogEvidence)
-// over runs is the evidence, up to the effect of the choice of β. Hidden units can be exchanged, so
-// that the posterior has H! copies of each mode. Particles that start from the prior, which has
-// this symmetry, visit all copies equally often, whereas a fit to one copy would miss the others.
+// the effective sample size is half of the particles, draws starts of chains from them, and moves
+// each chain by several sweeps. The states of all chains after all sweeps are the particles of the
+// next step, so that no sweep is wasted (Dau and Chopin 2022). The mean of exp(LogEvidence) over
+// runs is the evidence, up to the effect of the choice of β. Hidden units can be exchanged, so that
+// the posterior has H! copies of each mode. Particles that start from the prior, which has this
+// symmetry, visit all copies equally often.
 func (n *networkFamily) temper(random *rand.Rand, l sem.Layout, f dgraph.Family, chains, sweeps int) island {
 	var out island
 	mover := n.newMover(random)

@@ -9,12 +9,12 @@ import (
 	"github.com/transdim/vti/internal/logsum"
 )
 
-// spreads holds the results of scatter [node][number of parents], summed over families (sets of
-// parents of the node).
+// spreads holds the sums of squares and degrees of freedom that the function scatter returns,
+// summed over sets of parents [node][number of parents].
 type spreads [dgraph.MaxNodes + 1][dgraph.MaxNodes + 1]struct{ squares, degrees float64 }
 
-// spreads returns the sums over all families with fine islands, independent groups of particles of
-// which each gives one estimate of the log evidence.
+// spreads returns the results of scatter, summed over all families (nodes with sets of parents)
+// that have fine islands: groups of particles that give independent estimates of the log evidence.
 func (s *Scores) spreads() *spreads {
 	out := new(spreads)
 	for f := range s.islands {
@@ -28,8 +28,8 @@ func (s *Scores) spreads() *spreads {
 
 // variance returns the variance of the log evidence of an island with moves of length one. This
 // variance grows with the number of parents and differs between nodes. It is estimated from
-// families of the same node whose number of parents differs by at most one, together with such
-// families of all nodes, which count as priorIslands further islands.
+// families of the same node whose number of parents differs by at most one. The same variance over
+// families of all nodes has the weight of priorIslands further islands.
 func (s *spreads) variance(f dgraph.Family) float64 {
 	all, count, nodeSquares, degrees := 1.0, 1.0, 0.0, 0.0 // as if there were one island with a variance of one
 	for size := max(f.Parents.Len()-1, 0); size <= min(f.Parents.Len()+1, dgraph.MaxNodes); size++ {
@@ -69,16 +69,16 @@ func logEvidences(islands []island) (logs []float64) {
 // few islands of one family estimate their variance poorly.
 const priorIslands = 4
 
-// combine returns the log evidence and its standard error from islands of one level. others is the
-// variance of the log evidence of an island with moves of length one, estimated from other
-// families.
+// combine returns the log evidence and its standard error from islands (independent groups of
+// particles) of one level. The argument others is the variance of the log evidence of an island
+// with moves of length one, estimated from other families.
 //
 // The estimate of an island is unbiased for the evidence, and its logarithm is about normal: the
 // skewness was 0.04 ± 0.08 over 39 families of 1 to 12 parents. The log evidence is therefore the
 // mean of the logarithms plus half of their variance. The log of the mean of the evidences would
-// have (exp(s²) − 1) / s² times the variance, for logarithms with standard deviation s, which is 13
-// times for s = 2, because few islands dominate this mean. If the log of the mean is larger even
-// so, a few islands met a mode that others missed, and the standard error includes the difference.
+// have (exp(s²) − 1) / s² times the variance, for logarithms with standard deviation s, because few
+// islands dominate this mean. If the log of the mean is larger even so, a few islands met a mode
+// that the others missed, and the standard error includes the difference.
 func combine(islands []island, others float64) (logEvidence, se float64) {
 	squares, degrees := scatter(islands)
 	degrees += priorIslands
@@ -94,21 +94,20 @@ func combine(islands []island, others float64) (logEvidence, se float64) {
 	return logEvidence, math.Sqrt(variance/moves + 2*dgraph.Square(half*variance)/degrees + missed*missed)
 }
 
-// settling returns the mean over families of the difference between the log evidences of islands
-// with moves twice as long and of the other islands, with its standard error. If particles move too
-// little while β rises, the evidences of all islands are too small by about the same amount. The
-// scatter of the islands does not show this error, but the difference between the two lengths of
-// moves does.
+// settling returns, with its standard error, the mean rise of log evidences when particles move
+// twice as long, over families (nodes with sets of parents). If particles move too little, the
+// evidences of all islands (groups of particles) are too small by about the same amount. The
+// scatter of the islands does not show this error, but every second island moves twice as long.
 func (s *Scores) settling() (mean, se float64) {
 	_, differences := s.differences()
 	mean, spread := meanAndSpread(differences, math.Inf(1))
 	return mean, spread / math.Sqrt(float64(len(differences)))
 }
 
-// differences returns, for families whose settled islands have short and long moves, the log
-// evidence by the long moves less the log evidence by the short moves, and the numbers of parents
-// of these families (sizes). Half of the variance is added to each log evidence, since otherwise
-// log evidences of longer moves would be larger even without a lag.
+// differences returns, for each family with islands that have short and long moves, the number of
+// parents, and the log evidence by the long moves less the log evidence by the short moves. Half of
+// the variance is added to each log evidence, because the logarithm of an unbiased estimate is too
+// small by half of its variance.
 func (s *Scores) differences() (sizes, differences []float64) {
 	spreads := s.spreads()
 	for f := range s.islands {

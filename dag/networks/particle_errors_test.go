@@ -15,9 +15,9 @@ import (
 	"github.com/transdim/vti/lab/dagtest"
 )
 
-// fakeIslands returns islands that are unbiased for an evidence of one: the logarithm of each is a
-// draw from shape less the log mean of its exponential. The variance is inversely proportional to
-// the length of the moves.
+// fakeIslands returns random islands (estimates of an evidence) that are unbiased for an evidence
+// of one. The function shape draws logarithms of estimates, from which the log of their mean is
+// subtracted. The variance is inversely proportional to the length of the moves.
 func fakeIslands(random *rand.Rand, count, level int, shape func(random *rand.Rand, sd float64) float64, sd float64) (islands []island) {
 	for k := range count {
 		one := island{Level: level}
@@ -37,9 +37,9 @@ func skewedLogs(random *rand.Rand, sd float64) float64 {
 	return math.Log(distuv.Gamma{Alpha: shape, Beta: shape, Src: random}.Rand())
 }
 
-// The stated errors of log evidences cover the truth for logarithms that differ by tenths of a nat
-// or by nats, for few islands and many, and where the variance of other families is twice or half
-// as large.
+// The stated errors of log evidences cover the truth for estimates that differ by tenths of a nat
+// or by nats, for few and for many estimates, and where the variance in other families, which is
+// used too, is twice or half as large.
 func TestErrorsOfIslands(t *testing.T) {
 	random := dagtest.Random(5)
 	for _, sd := range []float64{0.1, 0.5, 1, 2, 3} {
@@ -53,7 +53,7 @@ func TestErrorsOfIslands(t *testing.T) {
 				}
 				mean, spread := stat.MeanStdDev(z, nil)
 				t.Logf("sd %v, %d islands, others %v: z %.2f ± %.2f", sd, count, others, mean, spread)
-				most := 1.7 // larger, because an error of the variance of other families shifts all log evidences alike
+				most := 1.7 // larger, because a wrong variance of other families shifts all log evidences alike
 				if others == 1 {
 					most = 1.15
 				}
@@ -64,8 +64,8 @@ func TestErrorsOfIslands(t *testing.T) {
 	}
 }
 
-// If a mode with most of the evidence is met by one island in ten, and an island met it, the stated
-// error reaches the truth.
+// If only one in ten groups of particles meets a mode with most of the evidence, and a group met
+// it, the stated error reaches the truth.
 func TestModesFewIslandsMeet(t *testing.T) {
 	random := dagtest.Random(6)
 	for _, gain := range []float64{3, 6} {
@@ -96,8 +96,9 @@ func TestModesFewIslandsMeet(t *testing.T) {
 	}
 }
 
-// settlingOf returns the settling of families with one to eight parents, whose islands have log
-// evidences of the given shape, too small by lag.
+// settlingOf returns the estimated rise of log evidences with longer moves, and its standard error.
+// There are families with one to eight parents, whose log evidences are drawn by shape and then
+// made too small by the argument lag.
 func settlingOf(t *testing.T, random *rand.Rand, shape func(random *rand.Rand, sd float64) float64, lag float64) (rise, se float64) {
 	t.Helper()
 	s := &Scores{problem: &score.Problem{}}
@@ -113,9 +114,8 @@ func settlingOf(t *testing.T, random *rand.Rand, shape func(random *rand.Rand, s
 	return s.settling()
 }
 
-// Islands without bias have settled, however much their log evidences differ: shorter moves have
-// smaller log evidences, and half of the variance makes up for this. Islands that are too small by
-// two nats, and by one nat with moves twice as long, have not settled.
+// Unbiased evidences show no rise with longer moves of particles, however much they differ. Log
+// evidences that are too small by two nats, and by one nat with moves twice as long, show a rise.
 func TestSettling(t *testing.T) {
 	random := dagtest.Random(7)
 	for name, shape := range map[string]func(*rand.Rand, float64) float64{"normal": normalLogs, "skewed": skewedLogs} {
@@ -129,8 +129,8 @@ func TestSettling(t *testing.T) {
 	}
 }
 
-// The variance of islands is estimated from families of the same node with about the same number of
-// parents, and from families of all nodes where the node has none.
+// The variance of a log evidence is estimated from families of the same node with about the same
+// number of parents, and from families of all nodes if the node has no such family.
 func TestSpreads(t *testing.T) {
 	p := networkProblem(t, 10, score.ModelOptions{})
 	s := NewScores(p, 1, 0, func(string) {})
@@ -143,7 +143,7 @@ func TestSpreads(t *testing.T) {
 			}
 		}
 	}
-	variance := 38.0 / 37 * 9.0 / 4 * 1.5 // half of the islands move twice as long
+	variance := 38.0 / 37 * 9.0 / 4 * 1.5 // the factor 1.5 is the mean length of moves, because every second island moves twice as long
 	require.InDelta(t, variance, s.spreads().variance(two), 0.3)
 	require.InDelta(t, variance, s.spreads().variance(dgraph.Family{Node: 1, Parents: two.Parents}), 0.3)
 	require.InDelta(t, 1, s.spreads().variance(dgraph.Family{Node: 0, Parents: dgraph.SetOf(1, 2, 3, 4)}), 1e-12)

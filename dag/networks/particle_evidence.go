@@ -20,17 +20,16 @@ import (
 	"github.com/transdim/vti/shard"
 )
 
-// Evidences of families, nodes with a set of parents, are estimated in two stages. A pilot run of a
+// Evidences of families (nodes with sets of parents) are estimated in two stages. A pilot run of a
 // family is cheap and has an error of some nats. Fine islands, independent groups of particles, are
-// more precise, and their scatter gives an error. All these sizes are chosen for answers within
-// minutes. They determine the speed, and the verdict shows the remaining errors.
+// more precise, and their scatter gives an error. These constants are chosen for answers within
+// minutes.
 const (
 	pilotChains = 1
 	pilotSweeps = 12
-	// moreSweeps is the number of sweeps added to a pilot run for each parent beyond pilotSize, if
-	// families are on a list that grows. Pilot runs decide how the list grows. Without these sweeps
-	// their log evidences are too small by one or two nats with five parents, and by twenty with
-	// twelve.
+	// moreSweeps is the number of sweeps that a pilot run has in addition for each parent more than
+	// pilotSize, if pilot runs decide how a list of families grows. Without them log evidences are
+	// too small by one or two nats with five parents, and by twenty nats with twelve parents.
 	moreSweeps   = 4
 	fineChains   = 2
 	fineSweeps   = 32
@@ -38,25 +37,23 @@ const (
 	// If levelIslands islands of a family have log evidences with a standard deviation of more than
 	// levelSpread nats, the next islands belong to the next level, with moves levelSweeps times as
 	// long. If families are on a list that grows, levelCounts islands with twice this deviation are
-	// enough for the next level. With a large deviation a few islands dominate the mean, and fewer
-	// islands with longer moves are more precise. Moves four times as long halve the standard
-	// deviation s, and exp(s²) − 1, the relative variance of the evidence of one island, falls by a
-	// factor of more than four for s above 0.5.
+	// enough for the next level. Moves four times as long halve the standard deviation s, and
+	// exp(s²) − 1, the relative variance of the evidence of one island, falls by a factor of more
+	// than four for s above 0.5. Longer moves are then better than more islands.
 	levelIslands = 12
 	levelSpread  = 0.6
 	levelSweeps  = 4
 	mostLevel    = 2
-	// levelCounts is the number of islands of a level from which on they replace the islands of
-	// lower levels.
+	// levelCounts is the number of islands of a level that is enough to ignore lower levels.
 	levelCounts = 4
 )
 
-// settled returns the islands from which the evidence of family f is computed, by the function
-// settled.
+// settled returns the islands (independent groups of particles) that estimate the evidence of
+// family f.
 func (s *Scores) settled(f int) []island { return settled(s.islands[f]) }
 
-// settled returns the islands of the highest level that has at least levelCounts of them, or of the
-// lowest level if no higher level has them.
+// settled returns the islands of the highest level (with the longest moves) that has at least
+// levelCounts islands, or of the lowest level if no higher level has this number.
 func settled(islands []island) []island {
 	from := len(islands)
 	for from > 0 && islands[from-1].Level == islands[len(islands)-1].Level {
@@ -84,14 +81,14 @@ func (s *Scores) nextLevel(f int) int {
 	return top
 }
 
-// islandCost returns the work of an island of a level, in units of the work at the first level.
+// islandCost returns the work of an island (a group of particles) of a level, relative to level 0.
 func islandCost(level int) int { return int(math.Pow(levelSweeps, float64(level))) }
 
-// All families get pilot runs if the number of families times the number of rows is at most
-// pilotWork. Otherwise, families with at most pilotSize parents in addition to required ones get
-// pilot runs. Then probable families get them, in rounds of at most batchFamilies, until the
-// families of a drawn graph are expected to contain fewer than unseenShare families without a pilot
-// run.
+// All families (nodes with sets of parents) get cheap pilot runs if the number of families times
+// the number of rows is at most pilotWork. Otherwise families with at most pilotSize parents more
+// than required get pilot runs. Then probable families get pilot runs, in rounds of at most
+// batchFamilies, until a drawn graph is expected to have less than unseenShare families without a
+// pilot run.
 const (
 	pilotWork     = 6_000_000
 	pilotSize     = 2
@@ -99,7 +96,7 @@ const (
 	mostPilots    = 300 // largest number of rounds
 	unseenShare   = 0.05
 	// pilotRows is the number of rows above which log evidences are multiplied by pilotRows/rows
-	// before they decide which families get runs, because the errors of pilot runs grow with the
+	// when they decide which families get runs, because the errors of pilot runs grow with the
 	// rows.
 	pilotRows = 1000
 	// optimism is the number of nats added to a predicted log evidence when it decides about a
@@ -107,28 +104,30 @@ const (
 	optimism = 2
 )
 
-// Fine islands are added to families whose errors change their probability by more than
-// wantedSpread, in at most fineRounds rounds. Edge probabilities then have errors of 0.01 to 0.018.
+// More precise runs are made of families (nodes with sets of parents) whose errors change their
+// probability by more than wantedSpread, in at most fineRounds rounds. Edge probabilities then have
+// errors of 0.01 to 0.018.
 const (
 	wantedSpread = 0.01
 	fineRounds   = 150
 	// repeatSpread is the number of standard errors by which a single pilot run may be too small.
-	// If its family would be probable with so much more, the run is repeated. For one of some
-	// thousands of families the run was 13 nats too small, which is 3 standard errors.
+	// If its family would be probable with a log evidence larger by this amount, the run is
+	// repeated.
 	repeatSpread = 2
 	// certainShare times the probability of a family times the error of its log evidence is the
-	// smallest spread that worst gives to a family. The error of a family with probability 1
+	// least change that is compared with wantedSpread. The error of a family with probability 1
 	// changes no probability, but it changes the evidence summed over all graphs.
 	certainShare = 0.01
 )
 
-// Scores holds the evidences, estimated so far, of families whose mechanisms are neural networks.
+// Scores holds the estimated evidences of families (nodes with sets of parents) whose mechanisms
+// are neural networks.
 type Scores struct {
 	problem *score.Problem
 	seed    uint64
-	Shard   *shard.Shard // part of this process; nil for all of the work
+	Shard   *shard.Shard // share of the work that this process does; nil for all of the work
 	// Listed states that the families are on a list that grows. Part is the fraction of all fine
-	// islands that may begin until the list grows again; 0 stands for all.
+	// islands (groups of particles) that may begin until the list grows again; 0 stands for all.
 	Listed bool
 	Part   float64
 	// Kept, if not nil, stores the results of runs, for a process that continues from them. Only
@@ -141,14 +140,14 @@ type Scores struct {
 	MaxTime  time.Duration
 	status   func(string)
 	place    map[dgraph.Family]int
-	exact    []bool     // whether the family has no parents, and so a closed form [F]
+	exact    []bool     // whether each of the F families has no parents, and so a closed form [F]
 	pilot    []float64  // log evidence of the pilot run; NaN if there was none [F]
 	second   []float64  // log evidence of a second pilot run; only for families with fine islands [F]
 	repeated []bool     // whether pilot is the mean of two runs [F]
 	islands  [][]island // fine islands [F]
 	pilots   int        // number of pilot runs so far
 	fine     int        // number of fine islands so far
-	spent    int        // work of islands so far, in units of the first island of a family
+	spent    int        // work of fine islands so far, in units of the first island of a family
 	most     int        // largest value of spent
 }
 
@@ -163,7 +162,7 @@ func NewScores(p *score.Problem, seed uint64, spend int, status func(string)) *S
 	return s
 }
 
-// Over reports whether the time is over, so that no further runs should begin.
+// Over reports whether MaxTime has passed, so that no further runs should begin.
 func (s *Scores) Over() bool { return budget.Time{Began: s.began, Limit: s.MaxTime}.Over() }
 
 func (s *Scores) extend() {
@@ -178,8 +177,8 @@ func (s *Scores) extend() {
 	}
 }
 
-// Pilots makes pilot runs of all families of the problem that have none, including families added
-// to the problem since the last call.
+// Pilots makes pilot runs of all families of the problem that have no estimate, including families
+// added to the problem since the last call.
 func (s *Scores) Pilots(ctx gocontext.Context) error {
 	s.extend()
 	var batch []int
@@ -191,8 +190,8 @@ func (s *Scores) Pilots(ctx gocontext.Context) error {
 	return s.runPilots(ctx, batch)
 }
 
-// Estimate makes pilot runs, and then adds fine islands to families whose errors matter. It returns
-// the posterior over graphs.
+// Estimate estimates evidences by pilot runs, and more precisely for families whose errors matter.
+// It returns the posterior over graphs.
 func (s *Scores) Estimate(ctx gocontext.Context) (*score.Posterior, error) {
 	if err := s.PilotStage(ctx); err != nil {
 		return nil, err
@@ -230,8 +229,8 @@ func (s *Scores) PilotStage(ctx gocontext.Context) error {
 	return nil
 }
 
-// FineStage adds fine islands to families whose errors change the posterior over graphs. sum
-// computes this posterior from scores.
+// FineStage makes precise runs of families whose errors change the posterior over graphs. The
+// function sum computes this posterior from evidences.
 func (s *Scores) FineStage(ctx gocontext.Context, sum score.SumOfScores) (*score.Posterior, error) {
 	graphs, err := sum(ctx, s.problem.Structure, s.Scores(false), s.status)
 	for range fineRounds {
@@ -258,9 +257,9 @@ func (s *Scores) FineStage(ctx gocontext.Context, sum score.SumOfScores) (*score
 	return graphs, err
 }
 
-// flattened returns the posterior over graphs by the scores so far, raised to a power at which
-// their errors are only some nats. Without the power only the families of the best graph would get
-// pilot runs, and then only the families of the next best graph.
+// flattened returns the posterior over graphs with evidences raised to a power at which the errors
+// of their logarithms are only some nats. Without the power only the families of the best graph
+// would get pilot runs, and then only the families of the next best graph.
 func (s *Scores) flattened(ctx gocontext.Context) (*score.Posterior, error) {
 	power := math.Min(1, pilotRows/float64(s.problem.Data.Rows()))
 	structure, scores := s.problem.Structure, s.Scores(true)
@@ -273,10 +272,9 @@ func (s *Scores) flattened(ctx gocontext.Context) (*score.Posterior, error) {
 
 func (s *Scores) known(f int) bool { return s.exact[f] || len(s.islands[f]) > 0 }
 
-// pick returns the most probable families for which kind reports true, at most limit of them. It
-// stops before limit if the probabilities of the remaining families of the kind sum to less than
-// half of left. It returns nil if the probabilities of all families of the kind sum to less than
-// left.
+// pick returns the most probable families for which the function kind returns true, at most limit
+// of them. It returns fewer if the probabilities of the remaining families of this kind sum to less
+// than left/2, and nil if the probabilities of all families of this kind sum to less than left.
 func (s *Scores) pick(graphs *score.Posterior, limit int, left float64, kind func(f int) bool) (batch []int) {
 	total := 0.0
 	for f, share := range graphs.Marginals {
@@ -297,9 +295,9 @@ func (s *Scores) pick(graphs *score.Posterior, limit int, left float64, kind fun
 	return batch[:min(limit, len(batch))]
 }
 
-// worst returns the families whose errors change their probabilities most. A family that should get
-// several further islands is repeated in the list. It returns nil if no error is large or if no
-// islands are left.
+// worst returns the families whose probabilities change most by the errors of their evidences. A
+// family that should get several islands (groups of particles) is repeated in the list. worst
+// returns nil if no error is large or if all allowed islands have been used.
 func (s *Scores) worst(graphs *score.Posterior) (batch []int) {
 	spread := make([]float64, len(graphs.Marginals))
 	var families []int
@@ -327,9 +325,9 @@ func (s *Scores) worst(graphs *score.Posterior) (batch []int) {
 	return batch
 }
 
-// doubts returns families without fine islands whose probability would be substantial if their only
-// pilot run was too small by repeatSpread standard errors. Chains that stay in a poor mode make the
-// lower tail of the errors heavy.
+// doubts returns families with a single pilot run whose probability would be substantial if the run
+// was too small by repeatSpread standard errors. Chains of particles that stay in a poor mode make
+// the lower tail of the errors heavy.
 func (s *Scores) doubts(graphs *score.Posterior) (families []int) {
 	for f, share := range graphs.Marginals {
 		single := !s.known(f) && !s.repeated[f] && !math.IsNaN(s.pilot[f])
@@ -364,7 +362,7 @@ func (s *Scores) runPilots(ctx gocontext.Context, batch []int) error {
 }
 
 // runPilotsInto makes pilot runs of the families in batch and stores their log evidences in the
-// slice to. name selects the random stream.
+// slice to. The argument name selects the random stream.
 func (s *Scores) runPilotsInto(ctx gocontext.Context, to []float64, name string, batch []int) error {
 	p, l := s.problem, s.problem.Layout()
 	pilots, err := s.shareIslands(ctx, name+"s", batch, nil, func(k int) island {
@@ -388,7 +386,7 @@ func (s *Scores) addIslands(ctx gocontext.Context, batch []int) error {
 		return err
 	}
 	p, l := s.problem, s.problem.Layout()
-	first := make([]int, len(batch))                                  // place is the index of the island in its level
+	first := make([]int, len(batch))                                  // index of the island in its family
 	levels, place := make([]int, len(batch)), make([]int, len(batch)) // place: index in its level
 	count := map[int]int{}
 	for k, f := range batch {
@@ -403,8 +401,8 @@ func (s *Scores) addIslands(ctx gocontext.Context, batch []int) error {
 	found, err := s.shareIslands(ctx, "islands", batch, first, func(k int) island {
 		f := p.Families[batch[k]]
 		random := stream.Rand(s.seed, fmt.Sprintf("island/%d/%d", batch[k], first[k]))
-		// Every second island moves twice as long. The difference shows whether the particles had
-		// settled.
+		// Every second island moves twice as long. A difference of evidences shows that moves are
+		// too short.
 		chains, sweeps := fineChains, fineSweeps<<(place[k]%2)
 		if s.Listed { // one long chain is more precise for many parents, two chains for few rows
 			chains, sweeps = 1, fineChains*sweeps

@@ -18,8 +18,8 @@ import (
 // Judge lowers the verdict for three faults. The first is rough, the fraction of drawn graphs with
 // a family (a node with its parents) whose evidence comes from a cheap pilot run only. The second
 // is settling, the mean rise of log evidences, in nats, when particles move twice as long. The
-// third is a probable family whose network can nearly reproduce the rows, see saturated. shares
-// holds the probabilities of the families.
+// third is a probable family whose network can nearly reproduce the rows. The argument shares holds
+// the posterior probabilities of the families.
 func (s *Scores) Judge(v *verdict.Judgement, draws []score.Draw, shares []float64) (rough, settling float64) {
 	total := 0.0
 	for _, d := range draws {
@@ -49,11 +49,10 @@ func (s *Scores) weights(f dgraph.Family) int {
 	return model.Hidden*(f.Parents.Len()+bias) + model.Hidden + bias
 }
 
-// saturated returns the family whose probability would grow most if its log evidence rose by
-// saturatedNats. It considers only families with unknown noise and at least as many weights as
-// rows, and returns −1 if the growth does not matter for any of them. Such a network can nearly
-// reproduce the rows with almost no noise, which particles may miss. For x1 in testdata/hald.csv
-// with four parents, the log evidence is −10 in nine of ten islands, but −7 or −4 in the others.
+// saturated returns the index of the family whose probability would grow most if its log evidence
+// rose by saturatedNats, or −1 if no growth matters. It considers families with unknown noise and a
+// network whose weights are not fewer than the rows. Such a network can nearly reproduce the rows
+// with almost no noise, in modes that particles may miss.
 func (s *Scores) saturated(shares []float64) int {
 	largest, at := verdict.DoubtfulEventSE, -1
 	for f, share := range shares {
@@ -68,16 +67,14 @@ func (s *Scores) saturated(shares []float64) int {
 	return at
 }
 
-// Drawn returns the numbers of particles and of fine islands (independent groups of particles) so
-// far.
+// Drawn returns the number of all particles and the number of their groups in fine runs (islands).
 func (s *Scores) Drawn() (particles, islands int) {
 	return s.pilots*pilotChains*pilotSweeps + s.fine*fineChains*fineSweeps, s.fine
 }
 
-// unsettled returns the largest change of an edge probability when every log evidence rises by the
-// gain that ever longer moves are expected to have. This gain is extrapolated from moves twice as
-// long, and grows with the number of parents. The drawn graphs are reweighted by the rise, because
-// sums by other draws would differ by more than the change.
+// unsettled returns the largest change of an edge probability if every log evidence rises by the
+// gain that is expected from ever longer moves of particles. This gain is extrapolated from moves
+// twice as long, and depends on the number of parents. The drawn graphs are reweighted by the rise.
 func (s *Scores) unsettled(draws []score.Draw) (worst float64) {
 	rise, _ := fitGaps(s.differences())
 	nodes, graphs, gains := s.problem.Structure.Nodes, score.Weighted(draws), make([]float64, len(draws))
@@ -97,8 +94,8 @@ func (s *Scores) unsettled(draws []score.Draw) (worst float64) {
 	return worst
 }
 
-// Parameters returns a source that draws parameters from the posterior of families. Families
-// without fine islands get one island.
+// Parameters returns a source that draws parameters from the posterior of families. Families that
+// had only a pilot run, or none, get a precise run first.
 func (s *Scores) Parameters(random *rand.Rand) score.ParameterSource {
 	p, l := s.problem, s.problem.Layout()
 	linear := *p
@@ -129,17 +126,19 @@ func (s *Scores) Parameters(random *rand.Rand) score.ParameterSource {
 }
 
 const (
-	doubtfulRough = 0.5 // share of graphs with a family that has no fine island
+	doubtfulRough = 0.5 // share of graphs with a family that has no precise run
 	failedRough   = 1
 	// settledNats is the gain of log evidences from moves twice as long above which the effect of
 	// the gain on edge probabilities is computed.
 	settledNats = 0.5
 	// saturatedNats is the log evidence that particles may miss in a network that can reproduce its
-	// rows: twice the difference between islands for testdata/hald.csv.
+	// rows: twice the largest difference between runs for x1 in testdata/hald.csv with four
+	// parents.
 	saturatedNats = 12
 	// SettlingSteps is the gain of a log evidence expected from ever longer moves of particles, in
-	// units of the gain from moves twice as long. The part of the evidence that is missing falls
-	// about inversely with the length of moves. It is therefore one unit for the half of the
-	// islands that move twice as long, and two units for the other half.
+	// units of the gain from moves twice as long. The missing part of the log evidence is about
+	// inversely proportional to the length of moves: two units for moves of length one, and one
+	// unit for moves twice as long. SettlingSteps is the mean, because half of the runs have each
+	// length.
 	SettlingSteps = 1.5
 )

@@ -9,13 +9,13 @@ import (
 	"github.com/transdim/vti/dag/score"
 )
 
-// Scores returns the log evidences of all families, nodes with a set of parents. The estimate comes
+// Scores returns the log evidences of all families (nodes with sets of parents). The estimate comes
 // from fine islands (independent groups of particles) if the family has some, otherwise from its
 // cheap pilot run, and otherwise from families with fewer parents (predict). Estimates by pilot
-// runs are corrected by the mean difference between fine islands and second pilot runs for the same
-// number of parents. First pilot runs would bias this difference, because a large first run is a
-// reason for a family to get islands. If optimistic is set, predictions are raised by optimism.
-// Families on a list that grows are pooled (pool).
+// runs are corrected by the mean difference between fine islands and second pilot runs for this
+// number of parents. First pilot runs would bias the difference, because families with a large
+// first run get islands. If optimistic is set, predictions are raised by the constant optimism.
+// Estimates for families on a list that grows are combined by the function pool.
 func (s *Scores) Scores(optimistic bool) score.Scores {
 	families := s.problem.Families
 	out := score.Scores{Families: families, LogEvidence: make([]float64, len(families)), SE: make([]float64, len(families))}
@@ -55,10 +55,10 @@ func (s *Scores) Scores(optimistic bool) score.Scores {
 	return out
 }
 
-// pilotError returns the standard error of pilot runs whose log evidences are too small by gap on
-// average, where scatter is the standard deviation of these gaps. Unbiased estimates whose
-// logarithms are normal with standard deviation s have a mean logarithm that is s²/2 too small. The
-// error is at least the scatter of the gaps.
+// pilotError returns the standard error s of the log evidence of a pilot run. The argument gap is
+// the mean by which such log evidences are too small, and scatter the standard deviation of these
+// differences. If logarithms of unbiased estimates are normal, their mean is s²/2 too small, which
+// gives s. The result is at least scatter.
 func pilotError(gap, scatter float64) float64 {
 	return math.Max(scatter, math.Sqrt(2*math.Max(gap, 0)))
 }
@@ -70,9 +70,9 @@ func pilotError(gap, scatter float64) float64 {
 func liftOfTwo(sd float64) float64 { return sd * sd / (4 + 1.45*sd) }
 
 // predict returns the expected log evidence of a family: the log evidence of the family without one
-// of the parents, plus the gain from this parent. The gain is its mean over the sets in which
-// another parent is left out, and the result is the mean over the parents. If optimistic is set,
-// the largest gain and the best parent are used instead of means.
+// of the parents, plus the gain from this parent. The gain is a mean over the sets of parents with
+// one other parent left out, and the result is the mean over the parents. If optimistic is set,
+// maxima replace the means.
 func (s *Scores) predict(f dgraph.Family, known []float64, optimistic bool) float64 {
 	best, sum, counted := math.Inf(-1), 0.0, 0.0
 	value := func(parents dgraph.Set) (float64, bool) {
@@ -110,16 +110,14 @@ func (s *Scores) predict(f dgraph.Family, known []float64, optimistic bool) floa
 	return sum / counted
 }
 
-// fitGaps fits a line to the gaps between fine islands and pilot runs as a function of the number
-// of parents. It returns the line and the standard deviation around it. A pilot run with one parent
-// finds nearly all of the evidence. With many parents it misses more, and the gap also grows with
-// the number of rows. One gap for all numbers of parents would favour families with only a pilot
-// run.
+// fitGaps fits a line to gaps (log evidences by precise runs less log evidences by pilot runs) as a
+// function of the number of parents (sizes). It returns the line and the standard deviation around
+// it. A pilot run with one parent finds nearly all of the evidence, and misses more with many
+// parents.
 func fitGaps(sizes, gaps []float64) (shift func(parents int) float64, scatter float64) {
 	center, _ := meanAndSpread(sizes, 0)
 	mean, _ := meanAndSpread(gaps, 0)
-	// as if there were one more family, with one parent more or less than the mean and an average
-	// gap
+	// as if there were one more family, with an average gap and one parent more than the mean
 	products, squares := 0.0, 1.0
 	for k, size := range sizes {
 		products += (size - center) * (gaps[k] - mean)
@@ -134,8 +132,8 @@ func fitGaps(sizes, gaps []float64) (shift func(parents int) float64, scatter fl
 	return func(parents int) float64 { return mean + slope*(float64(parents)-center) }, scatter
 }
 
-// meanAndSpread returns the mean and the standard deviation of values. For fewer than 8 values the
-// standard deviation is replaced by otherwise.
+// meanAndSpread returns the mean and the standard deviation of values. For fewer than 8 values it
+// returns the argument otherwise in place of the standard deviation.
 func meanAndSpread(values []float64, otherwise float64) (mean, spread float64) {
 	if len(values) == 0 {
 		return 0, otherwise

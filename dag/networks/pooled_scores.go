@@ -12,19 +12,19 @@ import (
 	"github.com/transdim/vti/internal/logsum"
 )
 
-// Families of a node, its sets of parents, are pooled if their log evidence is at most pooledWindow
-// nats below the largest one of the node. effectSDs and deviationSDs are the candidates for the
-// standard deviations of effects and of deviations, in nats; results are averaged over them with
-// weights by their likelihoods.
+// pooledWindow is the largest difference in nats from the largest log evidence of a node for which
+// a set of parents takes part in pooling, see pool. effectSDs and deviationSDs are candidates for
+// the standard deviations in nats of the effects and deviations there. Results are averaged over
+// them with weights by their likelihoods.
 const pooledWindow = 25
 
 var effectSDs, deviationSDs = [3]float64{1, 3, 10}, [3]float64{1, 2, 4}
 
-// pool replaces the estimates for the probable families of each node by their posterior given the
-// estimates for all of them. In this model a log evidence is a sum of effects of the parents and a
-// deviation of the family. Pilot runs have errors of some nats, and the largest of hundreds of
-// estimates has one of the largest errors. Without pooling, families with such errors would have
-// most of the probability. With 5 to 13 parents, deviations from sums of effects are about a nat.
+// pool replaces the estimated log evidences of the probable families (sets of parents) of each node
+// by their posterior given all these estimates. In its model a log evidence is a sum of effects of
+// the parents and a deviation of the family. Without pooling, families with the largest errors
+// would have most of the probability, because the largest of hundreds of estimates has one of the
+// largest errors.
 func pool(scores *score.Scores, nodes int) {
 	for j := range nodes {
 		best, families := math.Inf(-1), []int(nil)
@@ -42,7 +42,7 @@ func pool(scores *score.Scores, nodes int) {
 		}
 		weights := logsum.Shares(logLik)
 		for _, i := range families {
-			mean, square := 0.0, 0.0 // distance from the best family, and its square
+			mean, square := 0.0, 0.0 // posterior mean and mean square of the log evidence less best
 			for k, fit := range fits {
 				value, se := fit.posterior(scores.Families[i], scores.LogEvidence[i]-best, scores.SE[i])
 				mean, square = mean+weights[k]*value, square+weights[k]*(value*value+se*se)
@@ -52,8 +52,8 @@ func pool(scores *score.Scores, nodes int) {
 	}
 }
 
-// additiveFit is a regression of log evidences, less an origin, on indicators of the parents and a
-// constant.
+// additiveFit is a regression of log evidences, less a fixed origin, on indicators of the parents
+// and a constant.
 type additiveFit struct {
 	deviationSD, logLik float64
 	effects             []float64 // posterior means of the effects of parents and of the constant [N+1]
@@ -80,15 +80,15 @@ func fitAdditive(scores *score.Scores, families []int, nodes int, origin, effect
 		}
 		fit.logLik -= (value*value/variance + math.Log(variance)) / 2
 	}
-	fit.precision, _ = dense.Factorize(gram, order, 0) // exists because the prior is proper
+	fit.precision, _ = dense.Factorize(gram, order, 0) // a factor exists because the prior is proper
 	fit.precision.SolveLower(pull)
 	fit.logLik += floats.Dot(pull, pull)/2 - fit.precision.LogDet()/2
 	fit.precision.SolveUpper(pull)
 	return fit
 }
 
-// posterior returns the log evidence of a family, less the origin, and its standard error, given
-// the family's own estimate and the effects.
+// posterior returns the posterior mean of the log evidence of a family, less the origin, and its
+// standard error, given the family's estimate and standard error and the regression.
 func (a *additiveFit) posterior(f dgraph.Family, estimate, se float64) (logEvidence, posteriorSE float64) {
 	row := make([]float64, len(a.effects))
 	for _, k := range append(f.Parents.List(), len(row)-1) {

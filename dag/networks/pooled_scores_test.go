@@ -11,10 +11,10 @@ import (
 	"github.com/transdim/vti/lab/dagtest"
 )
 
-// Log evidences are sums of effects and deviations of a nat. They are known with an error of three
-// nats from pilot runs, and of 0.3 from islands for every tenth family. Pooled estimates have
-// errors as large as stated, and for families with pilot runs these are half as large as without
-// pooling. With deviations as large as the errors of pilot runs, pooling changes almost nothing.
+// Log evidences are simulated as sums of effects of parents and deviations of a nat. The estimates
+// have errors of three nats, and of 0.3 nats for every tenth set of parents. Pooled estimates have
+// errors as large as stated, about half as large as without pooling. With deviations as large as
+// the errors of the estimates, pooling changes almost nothing.
 func TestPooledScores(t *testing.T) {
 	for _, test := range []struct{ deviation, most float64 }{{1, 0.4}, {4, 0.9}} {
 		random := dagtest.Random(3)

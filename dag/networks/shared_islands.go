@@ -12,14 +12,14 @@ import (
 	"github.com/transdim/vti/shard"
 )
 
-// mostInPiece is the largest number of islands that one process makes at a time and stores in one
-// file. A file of its own for each island takes a tenth of the time of pilot runs with 256 rows.
-// Smaller batches are cut into at least leastPieces pieces, to divide them among processes.
+// mostInPiece is the largest number of islands (runs of independent groups of particles) that one
+// process makes at a time and stores in one file; files take time. Small batches are cut into about
+// leastPieces pieces, to divide them among processes.
 const mostInPiece, leastPieces = 16, 32
 
-// shareIslands calls work to make islands, independent groups of particles, and shares this work
-// among processes. batch lists the family of each island by its index. places, if not nil, holds
-// for each island its index among the islands of its family.
+// shareIslands calls work to make islands (results of independent groups of particles), and shares
+// this work among processes. batch holds the index of each island's family. places, if not nil,
+// holds the index of each island among the islands of its family.
 func (s *Scores) shareIslands(ctx gocontext.Context, stage string, batch, places []int, work func(k int) island) ([]island, error) {
 	part := s.Shard
 	if s.Kept != nil && time.Since(s.began) >= s.KeepAfter {
