@@ -20,12 +20,12 @@ type Additive struct {
 	layout  sem.Layout
 
 	values  []float64 // columns x of the table [N·n]
-	counted []float64 // 1 where a row counts for a node, else 0 [N·n]; nil if all rows count
-	centers []float64 // values of all columns that the mechanism of each node subtracts [N·N]; nil for none
-	// roots holds a matrix R for each node, with |R e|² = Σ (X e)² over the rows that count for the
-	// node [N·N·N]; only for linear mechanisms.
+	counted []float64 // 1 if a row counts for a node, else 0 [N·n]; nil if no node was set by an intervention
+	centers []float64 // means that the mechanism of each node subtracts from the columns [N·N]; nil for none
+	// roots holds a matrix R for each node, with |R v|² = |X v|² for all v and the rows X in which
+	// the node was not set from outside [N·N·N]; only for linear mechanisms.
 	roots  []float64
-	rows   []float64 // number of rows that count for each node [N]
+	rows   []float64 // number of rows in which each node was not set from outside [N]
 	logSDs []float64 // prior means of log σ [N]
 }
 
@@ -52,8 +52,8 @@ func NewAdditive(p *score.Problem) *Additive {
 	return t
 }
 
-// MechanismOf returns the mechanisms of a problem. Linear mechanisms have quadratic approximations
-// of their log densities.
+// MechanismOf returns the mechanisms of a problem, with quadratic approximations of their log
+// densities if they are linear.
 func MechanismOf(p *score.Problem) Mechanism {
 	target := NewAdditive(p)
 	if target.layout.Mechanism == sem.Linear {
@@ -68,7 +68,8 @@ func (t *Additive) Nodes() int { return t.layout.Nodes }
 // Dim returns the number of coordinates D.
 func (t *Additive) Dim() int { return t.layout.Dim() }
 
-// Mask marks the coordinates in use, by the layout of the parameters: [B,N] Bool -> [B,D] Bool.
+// Mask marks the coordinates of θ that a node with the given parents uses: [B,N] Bool -> [B,D]
+// Bool.
 func (t *Additive) Mask(_, parents *graph.Node) *graph.Node {
 	l, batch := t.layout, parents.Shape().Dim(0)
 	parts := []*graph.Node{parents}
@@ -82,7 +83,8 @@ func (t *Additive) Mask(_, parents *graph.Node) *graph.Node {
 	return graph.Concatenate(parts, 1)
 }
 
-// LogJoint returns log p(x_j, θ_j | x_pa) for the nodes and coordinates in each row.
+// LogJoint returns log p(x_j, θ_j | x_pa) [B] for the node j, the parents pa and the parameters θ_j
+// in each of B rows.
 func (t *Additive) LogJoint(node, _, mask, theta *graph.Node) *graph.Node {
 	theta = graph.Where(mask, theta, graph.ZerosLike(theta))
 	logSigma := t.logSigma(theta, t.layout.Weights())
@@ -94,8 +96,8 @@ func (t *Additive) LogJoint(node, _, mask, theta *graph.Node) *graph.Node {
 	return graph.Add(logLikelihood, t.logPrior(node, mask, theta, t.layout.Weights(), logSigma))
 }
 
-// logSigma returns log σ of each row [B]. If the noise is unknown, log σ is the coordinate after
-// the weights.
+// logSigma returns the log noise scale of each of B parameter vectors [B]. If the noise is unknown,
+// it is the coordinate after the weights.
 func (t *Additive) logSigma(theta *graph.Node, weights int) *graph.Node {
 	if t.layout.Sigma > 0 {
 		return graph.AddScalar(graph.ReduceSum(graph.ZerosLike(theta), -1), math.Log(t.layout.Sigma))
@@ -103,13 +105,13 @@ func (t *Additive) logSigma(theta *graph.Node, weights int) *graph.Node {
 	return graph.Squeeze(graph.SliceAxis(theta, 1, graph.AxisElem(weights)), 1)
 }
 
-// ofNode returns the value of the node of each row. node [B] -> [B]
+// ofNode returns the element of values for each of B nodes: node [B] -> [B].
 func (t *Additive) ofNode(like, node *graph.Node, values []float64) *graph.Node {
 	return graph.ConvertDType(graph.Gather(graph.Const(node.Graph(), values), graph.InsertAxes(node, -1)), like.DType())
 }
 
-// squares returns Σ (x_j − f(x_pa))² [B] over the rows that count for the node, in which it was not
-// set from outside.
+// squares returns Σ (x_j − f(x_pa))² [B] over the data rows in which the node j was not set from
+// outside, with its fitted value f(x_pa).
 func (t *Additive) squares(node, theta *graph.Node) *graph.Node {
 	if t.layout.Mechanism == sem.Linear {
 		return t.linearSquares(node, theta)
@@ -135,7 +137,7 @@ func (t *Additive) hidden(node, theta *graph.Node) (hidden, response *graph.Node
 	nodes, rows, batch := l.Nodes, t.problem.Data.Rows(), theta.Shape().Dim(0)
 	values := graph.ConvertDType(graph.Reshape(graph.Const(g, t.values), nodes, rows), theta.DType())
 	first := graph.Reshape(graph.SliceAxis(theta, 1, graph.AxisRange(0, nodes*l.Hidden)), batch, nodes, l.Hidden)
-	// [B, H, n]; with this order of operands and a single sum over nodes no transposition is needed
+	// [B, H, n]; this order of operands needs no transposition
 	hidden = graph.Einsum("bih,ir->bhr", first, values)
 	index := graph.InsertAxes(node, -1)
 	response = graph.Gather(values, index)
@@ -152,19 +154,20 @@ func (t *Additive) hidden(node, theta *graph.Node) (hidden, response *graph.Node
 	return graph.MaxScalar(hidden, 0), response
 }
 
-// countedOf marks the rows of the data that count for each node: [B] -> [B,n].
+// countedOf marks the n data rows in which each of B nodes was not set from outside: [B] -> [B,n].
 func (t *Additive) countedOf(node *graph.Node, dtype dtypes.DType) *graph.Node {
 	counted := graph.Reshape(graph.Const(node.Graph(), t.counted), t.layout.Nodes, t.problem.Data.Rows())
 	return graph.ConvertDType(graph.Gather(counted, graph.InsertAxes(node, -1)), dtype)
 }
 
-// linearSquares returns |R (w − e_j)|². [B]
+// linearSquares returns the residual sums of squares of linear mechanisms with weights w, |R (w −
+// e_j)|² with R in t.roots and the unit vector e_j of node j [B].
 func (t *Additive) linearSquares(node, theta *graph.Node) *graph.Node {
 	nodes, g := t.layout.Nodes, node.Graph()
 	weights := graph.SliceAxis(theta, 1, graph.AxisRange(0, nodes))
 	index := graph.InsertAxes(node, -1)
 	residual := graph.Sub(weights, oneHot(node, nodes, theta.DType()))
-	if t.problem.Data.Counted == nil { // all nodes have the same root
+	if t.problem.Data.Counted == nil { // all nodes have the same matrix R
 		root := graph.ConvertDType(graph.Reshape(graph.Const(g, t.roots[:nodes*nodes]), nodes, nodes), theta.DType())
 		return graph.ReduceSum(graph.Square(graph.Einsum("bi,ri->br", residual, root)), -1)
 	}
@@ -173,8 +176,9 @@ func (t *Additive) linearSquares(node, theta *graph.Node) *graph.Node {
 	return graph.ReduceSum(graph.Square(product), -1)
 }
 
-// logPrior returns Σ log N(θ_k; 0, σ0²) over the used coordinates among the first weights, plus the
-// log prior of log σ if the noise is unknown. [B]
+// logPrior returns the log prior of the parameters [B]: Σ log N(θ_k; 0, σ0²) over the used
+// coordinates among the first ones (their number is the argument weights), plus the log prior of
+// log σ if the noise is unknown.
 func (t *Additive) logPrior(node, mask, theta *graph.Node, weights int, logSigma *graph.Node) *graph.Node {
 	sd := t.problem.Model.PriorSD
 	columns := graph.AxisRange(0, weights)
@@ -193,11 +197,11 @@ type linear struct{ *Additive }
 
 var _ quadratics = linear{}
 
-// Quadratic returns a quadratic approximation of the log density of each node, for the coordinates
-// in mask, by its precision H and its linear term b. It is exact for known noise. For unknown
-// noise, the quadratic in the weights is taken at the σ with the largest marginal density, and log
-// σ has the curvature of this density; these ignore the prior of the weights. node [B], mask [B,D]
-// -> H [B,D,D], b [B,D]
+// Quadratic returns a quadratic approximation of the log density of each node's parameters, for the
+// coordinates in mask: its precision H and its linear term b. It is exact for known noise. For
+// unknown noise σ, the quadratic in the weights is taken at the σ with the largest marginal
+// density, and log σ has the curvature of this density, both without the prior of the weights. node
+// [B], mask [B,D] -> H [B,D,D], b [B,D]
 func (t linear) Quadratic(node, mask *graph.Node, dtype dtypes.DType) (precision, linear *graph.Node) {
 	const number = dtypes.Float64
 	nodes, g := t.layout.Nodes, node.Graph()
@@ -236,9 +240,9 @@ func (t linear) Quadratic(node, mask *graph.Node, dtype dtypes.DType) (precision
 	return convert(h, graph.Concatenate([]*graph.Node{b, graph.InsertAxes(graph.Mul(curvature, logSigma), -1)}, 1))
 }
 
-// steepest is the largest curvature, in units of the curvature of the prior; beyond it, rounding
-// would make precisions indefinite. noiseSteps is the number of alternations between estimates of
-// the noise and of the weights. They need not converge, because training continues them.
+// steepest is the largest curvature relative to the prior; above it, rounding would make precision
+// matrices indefinite. noiseSteps is the number of alternations between estimates of the noise and
+// of the weights. They need not converge, because training improves the estimates.
 const (
 	steepest   = 1e12
 	noiseSteps = 3

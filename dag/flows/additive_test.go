@@ -19,7 +19,8 @@ import (
 	"github.com/transdim/vti/lab/testkit"
 )
 
-// The log joint density of every family and mechanism agrees with loops over rows.
+// The log joint density of data and parameters agrees with loops over rows, for every family (a
+// node with a set of parents) and mechanism.
 func TestLogJointAgainstALoop(t *testing.T) {
 	backend := testkit.Backend(t)
 	random := rand.New(rand.NewPCG(1, 2))
@@ -46,8 +47,8 @@ func TestLogJointAgainstALoop(t *testing.T) {
 	}
 }
 
-// The mask of a family agrees with the layout of the parameters, and the features of a code are the
-// node and its parents.
+// The mask of the parameters that a family (a node with a set of parents) uses agrees with the
+// layout of the parameters. The inputs of networks for a family are its node and its parents.
 func TestSpaceOfFamilies(t *testing.T) {
 	backend := testkit.Backend(t)
 	for name, p := range problems(t) {
@@ -69,10 +70,10 @@ func TestSpaceOfFamilies(t *testing.T) {
 	}
 }
 
-// With known noise the quadratic of a linear family is exact: the log density is its value at the
-// mode less ½ (θ−μ)ᵀH(θ−μ). With unknown noise it is exact in the weights given its σ. This σ is
-// near the mode of the marginal density of log σ, and the curvature is near the curvature of this
-// density.
+// With known noise the quadratic approximation for a linear mechanism is exact: the log density is
+// its value at the mode μ less ½ (θ−μ)ᵀH(θ−μ). With unknown noise it is exact in the weights given
+// its σ. This σ is near the mode of the marginal density of log σ, and its curvature is near the
+// density's.
 func TestQuadraticsOfLinearFamilies(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 4))
 	backend := testkit.Backend(t)
@@ -122,7 +123,7 @@ func TestQuadraticsOfLinearFamilies(t *testing.T) {
 }
 
 // With the output layer integrated out, the density is a normal density with the hidden units in
-// its covariance, and the gradient agrees with finite differences.
+// its covariance, computed naively. The gradient agrees with finite differences.
 func TestCollapsedNetworks(t *testing.T) {
 	device, err := gpu.Open(gpu.CPU) // a backend that can differentiate slices
 	require.NoError(t, err)

@@ -10,8 +10,8 @@ import (
 
 // Collapsed is the network mechanism with the output layer integrated out. Given the outputs Φ
 // [H',n] of the hidden units, which include a row of ones for the bias, x_j is normal with
-// covariance σ² I + σ0² ΦᵀΦ. The coordinates are the first layer, W1 [N,H] and b1 [H], and log σ if
-// the noise is unknown. Their density has far fewer ridges than the density of all weights.
+// covariance σ² I + σ0² ΦᵀΦ, for noise σ and output weights with prior standard deviation σ0. The
+// coordinates are the first layer, W1 [N,H] and b1 [H], and log σ if the noise is unknown.
 // Collapsed satisfies [Mechanism].
 type Collapsed struct{ *Additive }
 
@@ -31,7 +31,7 @@ func (c Collapsed) first() int {
 	return c.layout.Nodes * c.layout.Hidden
 }
 
-// Mask marks the coordinates in use: [B,N] Bool -> [B,D] Bool.
+// Mask marks the coordinates that a node with the given parents uses: [B,N] Bool -> [B,D] Bool.
 func (c Collapsed) Mask(_, parents *graph.Node) *graph.Node {
 	mask, l := c.Additive.Mask(nil, parents), c.layout
 	parts := []*graph.Node{graph.SliceAxis(mask, 1, graph.AxisRange(0, c.first()))}
@@ -41,7 +41,8 @@ func (c Collapsed) Mask(_, parents *graph.Node) *graph.Node {
 	return graph.Concatenate(parts, 1)
 }
 
-// LogJoint returns log p(x_j, W1, σ | x_pa).
+// LogJoint returns log p(x_j, W1, b1, σ | x_pa) for node j with parents pa, in each row of the
+// batch.
 func (c Collapsed) LogJoint(node, parents, mask, theta *graph.Node) *graph.Node {
 	l, sd := c.layout, c.problem.Model.PriorSD
 	theta = graph.Where(mask, theta, graph.ZerosLike(theta))
@@ -72,7 +73,7 @@ func (c Collapsed) LogJoint(node, parents, mask, theta *graph.Node) *graph.Node 
 // μ = A⁻¹b, and with them the gradients −½ (A⁻¹ + μμᵀ) with respect to A and μ with respect to b.
 func logNormalIntegral(precision, linear *graph.Node) *graph.Node {
 	units := linear.Shape().Dim(1)
-	// A with b as a further column; the elimination turns it into A⁻¹ with μ
+	// A with b as a further column; elimination turns it into A⁻¹ with the column μ
 	swept := graph.StopGradient(graph.Concatenate([]*graph.Node{precision, graph.InsertAxes(linear, -1)}, 2))
 	var logDet *graph.Node
 	for k := range units {

@@ -3,7 +3,8 @@
 // A [Mechanism] defines how nodes depend on their parents: [Additive] is linear or a network,
 // [Collapsed] is a network with its output layer integrated out, and callers can write others.
 // [NewGraphTarget] returns the posterior over graphs and the parameters of all nodes together, as
-// in the VTI paper (Davies et al. 2025, section 5.2); q(m) is then a modeldist.Autoregressive over
-// codes of graphs. [NewNodeTarget] returns the posterior of one node given its parents, for all
-// families at once. A flow for it serves graphs as products over nodes, with [GraphModels] as q(m).
+// in the VTI paper (Davies et al. 2025, section 5.2). The learned distribution of graphs, q(m), is
+// then a modeldist.Autoregressive over codes of graphs. [NewNodeTarget] returns the posterior of
+// one node given its parents, for all nodes and sets of parents at once. A flow for it serves
+// graphs as products over nodes, with [GraphModels] as q(m).
 package flows

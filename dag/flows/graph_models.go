@@ -15,15 +15,15 @@ import (
 	"github.com/transdim/vti/internal/made"
 )
 
-// GraphModels is the q(m) for a [NodeTarget]: a distribution over orders of the nodes and graphs
-// along them, node by node. At every position of the order networks give
+// GraphModels is a learned distribution q(m) over orders of the nodes and graphs along them, for a
+// [NodeTarget]. At every position of the order, neural networks give the distributions of
 //
 //	the next node v     q(v | S) among those not in S, the nodes so far,
 //	its parents pa ⊂ S  q(pa | v, S), bit by bit, by a masked network with v and S as context.
 //
-// Here S is the set of nodes earlier in the order. Given the order the parents of nodes are
-// independent, as in the posterior, so that the edges into a node are credited with the loss of
-// this node alone. A graph takes N rows of a batch, one for each position.
+// Given the order the parents of different nodes are independent, as in the posterior, so that the
+// gradient for the edges into a node uses the loss of this node alone. A graph takes N rows of a
+// batch, one for each position.
 type GraphModels struct {
 	structure dgraph.Structure
 	hidden    int
@@ -33,9 +33,9 @@ type GraphModels struct {
 
 var _ vti.GroupedModels = (*GraphModels)(nil)
 
-// NewGraphModels returns a q(m) whose networks have the given number of hidden units; 0 stands for
-// four units per node, but at least 32 and at most 256. Its next nodes start with equal
-// probabilities, and its edges with probability one half.
+// NewGraphModels returns a distribution of graphs whose networks have the given number of hidden
+// units; 0 stands for four units per node, but at least 32 and at most 256. Before training, next
+// nodes have equal probabilities, and edges have probability one half.
 func NewGraphModels(s dgraph.Structure, hidden int, seed uint64) (*GraphModels, error) {
 	hidden = cmp.Or(hidden, min(max(4*s.Nodes, 32), 256))
 	parents, err := made.New(made.Config{Inputs: s.Nodes, Context: 2 * s.Nodes, Hidden: hidden, Blocks: 1, Heads: [][]int{slices.Repeat([]int{1}, s.Nodes)}, Seed: seed})
@@ -45,16 +45,16 @@ func NewGraphModels(s dgraph.Structure, hidden int, seed uint64) (*GraphModels, 
 	return &GraphModels{s, hidden, seed, parents}, nil
 }
 
-// String describes the settings in which a checkpoint must agree.
+// String describes the settings that a checkpoint must share to be loaded.
 func (m *GraphModels) String() string { return fmt.Sprintf("graphs node by node, %d units", m.hidden) }
 
 // Rows returns the number of rows of a graph in a batch, N.
 func (m *GraphModels) Rows() int { return m.structure.Nodes }
 
 // copies returns the number of graphs along each order in a batch of the given number of graphs.
-// The mean loss of the other graphs along the same order is the baseline for a graph's edges. More
-// copies make a better baseline, but leave fewer orders in a batch. Half and twice give the same
-// answers (docs/benchmarks/constants.md).
+// The mean loss of the other graphs along the order is the baseline in the gradient for a graph's
+// edges. More graphs make a better baseline, but leave fewer orders in a batch. Half and twice the
+// value give the same answers (docs/benchmarks/constants.md).
 func copies(graphs int) int {
 	for count := 4; count > 1; count-- {
 		if graphs%count == 0 {
@@ -66,8 +66,8 @@ func copies(graphs int) int {
 
 const network = dtypes.Float32 // number type of the networks
 
-// next returns log q(v | S) for all nodes v, given indicators of the members of S [R,N] -> [R,N]
-// float64.
+// next returns the log probability log q(v | S) that node v follows the set S of earlier nodes, for
+// all v and for R sets given as indicators of their members: [R,N] -> [R,N] float64.
 func (m *GraphModels) next(ctx *vti.Context, members *graph.Node) *graph.Node {
 	g, nodes := members.Graph(), m.structure.Nodes
 	inside := made.Perceptron(ctx.In("order"), m.seed, members, m.hidden)
@@ -83,7 +83,7 @@ func (m *GraphModels) next(ctx *vti.Context, members *graph.Node) *graph.Node {
 // finite.
 const impossible = -1e30
 
-// edges holds the distributions of the parents of R rows, inside a graph function.
+// edges holds, inside a computation graph, the distributions of the parents of R nodes.
 type edges struct {
 	bound *made.Bound
 	// indicators of edges that are possible, and of edges that are required [R,N]
@@ -91,8 +91,8 @@ type edges struct {
 	most               float64 // largest number of parents
 }
 
-// edges prepares the distributions of the parents of nodes [R,N], given as one-hot rows, that come
-// after the sets members [R,N].
+// edges prepares the distributions of the parents of R nodes, given one-hot [R,N]. Row r of members
+// marks the nodes that are earlier in the order [R,N].
 func (m *GraphModels) edges(ctx *vti.Context, node, members *graph.Node) *edges {
 	g := node.Graph()
 	indicators := func(sets []dgraph.Set) *graph.Node { // [R,N]
@@ -106,28 +106,30 @@ func (m *GraphModels) edges(ctx *vti.Context, node, members *graph.Node) *edges 
 	return e
 }
 
-// free reports whether an edge may be present or absent. others is the number of other parents,
-// chosen or required. There is no choice for a required edge, for an edge that is not possible, or
-// when the largest number of parents is reached. All arguments are [R,·].
+// free returns, for each of R rows, whether an edge may be present or absent. There is no choice
+// for a required edge, for an edge that is not possible, or if the node has the largest number of
+// parents without the edge. The argument others is the number of other parents, chosen or required.
+// All arguments are [R,·].
 func (e *edges) free(possible, required, others *graph.Node) *graph.Node {
 	room := graph.LessThan(others, graph.MulScalar(graph.OnesLike(others), e.most-0.5))
 	open := graph.Sub(possible, required)
 	return graph.LogicalAnd(graph.GreaterThan(open, graph.MulScalar(graph.OnesLike(open), 0.5)), room)
 }
 
-// logProb returns log q(pa | v, S) for parents as bits 0 and 1: [R,N] -> [R] float64.
+// logProb returns the log probability of the parents of each of R nodes, given as bits: [R,N] ->
+// [R] float64.
 func (e *edges) logProb(bits *graph.Node) *graph.Node {
 	nodes := bits.Shape().Dim(1)
 	odds := graph.ConvertDType(e.bound.Outputs(bits)[0], dtypes.Float64)
 	earlier := graph.ConvertDType(graph.LogicalNot(graph.LowerTriangular(bits.Graph(), nodes)), network) // i < k
-	// parents chosen before this one, and required parents after it
+	// numbers of parents among nodes before node k, and of required parents after it, for each k
 	others := graph.Add(graph.Dot(bits, earlier), graph.Dot(e.required, graph.Transpose(earlier, 0, 1)))
 	sign := graph.ConvertDType(graph.AddScalar(graph.MulScalar(bits, 2), -1), dtypes.Float64)
 	logProb := graph.Neg(made.Softplus(graph.Neg(graph.Mul(sign, odds))))
 	return graph.ReduceSum(graph.Where(e.free(e.possible, e.required, others), logProb, graph.ZerosLike(logProb)), -1)
 }
 
-// sample draws bits 0 and 1 [R,N] from uniform numbers [R,N].
+// sample draws the parents of R nodes, as bits 0 and 1 [R,N], from uniform random numbers [R,N].
 func (e *edges) sample(uniforms *graph.Node) *graph.Node {
 	var drawn []*graph.Node
 	rows, nodes := uniforms.Shape().Dim(0), uniforms.Shape().Dim(1)
@@ -159,8 +161,8 @@ func (m *GraphModels) rowsOf(codes *graph.Node) (positions, before, bits *graph.
 	return positions, dgraph.Before(positions), bits
 }
 
-// logProbs returns log q(v | S) and log q(pa | v, S) of the rows of graphs: codes [G·N,1+N] ->
-// [G,N] each.
+// logProbs returns the log probabilities of each next node, and of its parents given the node, by
+// position, for G graphs: codes [G·N,1+N] -> [G,N] each.
 func (m *GraphModels) logProbs(ctx *vti.Context, codes *graph.Node) (next, parents *graph.Node) {
 	ctx = ctx.Checked(false)
 	nodes := m.structure.Nodes
@@ -178,15 +180,15 @@ func (m *GraphModels) LogProb(ctx *vti.Context, codes *graph.Node) *graph.Node {
 	return graph.Reshape(graph.Add(next, parents), -1)
 }
 
-// Sample draws graphs, each as N consecutive rows, several along each order: uniform numbers
-// [G·N,1+N] -> codes [G·N,1+N] int32.
+// Sample draws G graphs, each as N consecutive rows, with several graphs along each order: uniform
+// random numbers [G·N,1+N] -> codes [G·N,1+N] int32.
 func (m *GraphModels) Sample(ctx *vti.Context, uniforms *graph.Node) *graph.Node {
 	ctx = ctx.Checked(false)
 	g, nodes := uniforms.Graph(), m.structure.Nodes
 	graphs := uniforms.Shape().Dim(0) / nodes
 	perOrder := copies(graphs)
 	orders := graphs / perOrder
-	// uniform numbers of the first graph along each order: [O,N]
+	// uniform random numbers of the first graph along each of O orders: [O,N]
 	first := graph.Reshape(graph.SliceAxis(graph.Reshape(graph.SliceAxis(uniforms, 1, graph.AxisElem(0)), orders, perOrder, nodes), 1, graph.AxisElem(0)), orders, nodes)
 	members := graph.Zeros(g, shapes.Make(network, orders, nodes))
 	upTo := graph.ConvertDType(graph.Transpose(graph.LowerTriangular(g, nodes), 0, 1), dtypes.Float64) // i ≤ k
@@ -213,14 +215,15 @@ func (m *GraphModels) Sample(ctx *vti.Context, uniforms *graph.Node) *graph.Node
 //
 //	E Σ_j [log h(θ_j | j, pa_j) + log q(v_j | S_j) + log q(pa_j | j, S_j) − log p(pa_j)] − log r
 //
-// with respect to q(m). Here h is the density of the flow divided by the density of the target. For
-// the prior over graphs, r is the share of the order among all orders of its graph in random sorts
-// ([dgraph.LogSorted]); otherwise r is one. Parents are credited with the loss of their node, less
-// the mean loss of the same node in the other graphs along the same order. The next node is
-// credited with the losses of its position and of later positions, averaged over the graphs along
-// the order, less the mean over other orders. All these losses include −log r, which depends on all
-// edges. Shapes are codes [G·N,1+N] and logH [G·N]. losses [G] holds the loss of each graph, and
-// nonFinite counts the rows that are left out because logH is not finite.
+// with respect to q(m), over nodes j with parents pa_j. S_j is the set of nodes before j, and h the
+// density of the flow divided by the density of the target. For the prior over graphs, r is the
+// probability of the order in a random sort of its graph ([dgraph.LogSorted]); for the prior over
+// orders r is one. In the gradient, log q of a node's parents is multiplied by the loss of this
+// node, less the mean loss of the node in the other graphs along the same order. Log q of a next
+// node is multiplied by the sum of the losses at its position and later positions, averaged over
+// the graphs along the order, less the mean over other orders. All these losses include −log r.
+// Shapes are codes [G·N,1+N] and logH [G·N]. losses [G] holds the loss of each graph, and nonFinite
+// is the number of rows left out because logH is not finite.
 func (m *GraphModels) ScoreLoss(ctx *vti.Context, codes, logH *graph.Node) (scalar, nonFinite, losses *graph.Node) {
 	g, nodes := codes.Graph(), m.structure.Nodes
 	graphs := codes.Shape().Dim(0) / nodes
@@ -260,7 +263,7 @@ func (m *GraphModels) ScoreLoss(ctx *vti.Context, codes, logH *graph.Node) (scal
 }
 
 // leaveOneOut subtracts from each element the mean of the other elements along an axis. It returns
-// zeros if there are no others.
+// zeros if the axis has a single element.
 func leaveOneOut(x *graph.Node, axis int) *graph.Node {
 	count := float64(x.Shape().Dim(axis))
 	if count < 2 {

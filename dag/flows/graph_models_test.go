@@ -37,7 +37,7 @@ func allRows(s dgraph.Structure) (codes [][]int32) {
 	return codes
 }
 
-// randomGraphModels returns a q(m) with random weights, away from its start.
+// randomGraphModels returns a distribution of graphs whose networks have random weights.
 func randomGraphModels(t *testing.T, backend backends.Backend, s dgraph.Structure, random *rand.Rand) (*GraphModels, *context.Context) {
 	require.NoError(t, s.Validate())
 	m, err := NewGraphModels(s, 8, 3)
@@ -72,8 +72,8 @@ func testStructures() map[string]dgraph.Structure {
 
 func keyOfRows(rows [][]int32) string { return space.Key(slices.Concat(rows...)) }
 
-// The probabilities of q(m) sum to one over all pairs of an order and an allowed graph, and agree
-// with the frequencies of its draws.
+// The probabilities of a learned distribution of graphs sum to one over all pairs of an order and
+// an allowed graph along it, and agree with the frequencies of its draws.
 func TestGraphModels(t *testing.T) {
 	backend := testkit.Backend(t)
 	for name, s := range testStructures() {
@@ -109,7 +109,7 @@ func TestGraphModels(t *testing.T) {
 		}
 		for key, share := range shares {
 			require.Contains(t, probability, key, name)
-			// four graphs along one order count as one draw at worst
+			// draws come in groups of four graphs along one order, which count as one draw at worst
 			se := math.Sqrt(probability[key] * (1 - probability[key]) * 4 / draws)
 			require.InDelta(t, probability[key], share, 5*se+1e-9, name)
 		}
@@ -117,8 +117,8 @@ func TestGraphModels(t *testing.T) {
 }
 
 // ScoreLoss has the gradient of the expected loss, checked by a sum over all orders and graphs of
-// few nodes. For more nodes its variance is smaller than if all choices were credited with all
-// losses.
+// few nodes. For more nodes its variance is smaller than with the loss of the whole graph for every
+// choice.
 func TestScoreLossOfGraphModels(t *testing.T) {
 	testkit.Long(t)
 	backend := testkit.Backend(t)
@@ -216,8 +216,8 @@ func TestScoreLossOfGraphModels(t *testing.T) {
 	}
 }
 
-// Codes from which q(m) starts are allowed graphs along their orders, and are the given graphs if
-// the probability of flips is zero.
+// WarmCode returns codes of allowed graphs along an order. They are the given graphs if the
+// probability of flips is zero.
 func TestWarmCode(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 1))
 	for name, s := range testStructures() {

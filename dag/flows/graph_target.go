@@ -15,13 +15,13 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// GraphTarget is the posterior over codes (P, U) of an order and edges along it, together with the
-// parameters of all nodes, as in section 5.2 of the VTI paper (Davies et al. 2025). It satisfies
-// vti.Target, for any mechanism and any number of nodes. Its coordinates are the parameters of each
-// node in turn. With the prior over graphs, the codes of a graph share its probability in the
-// proportions of random sorts ([dgraph.LogSorted]).
+// GraphTarget is the posterior over codes of graphs together with the parameters of all nodes, as
+// in section 5.2 of the VTI paper (Davies et al. 2025). A code consists of an order P of the nodes
+// and the edges U along it. GraphTarget satisfies vti.Target, for any mechanism. Its coordinates
+// are the parameters of each node in turn. With the prior over graphs, the probability of a graph
+// is divided among its orders in the proportions of random sorts ([dgraph.LogSorted]).
 type GraphTarget struct {
-	// Codes is the space of codes.
+	// Codes is the space of codes of graphs.
 	Codes     *GraphSpace
 	structure dgraph.Structure
 	mechanism Mechanism
@@ -33,7 +33,7 @@ func NewGraphTarget(s dgraph.Structure, m Mechanism) *GraphTarget {
 	return &GraphTarget{&GraphSpace{Ordered: dgraph.NewOrdered(s.Nodes), mechanism: m}, s, m, s.LogMass()}
 }
 
-// Normalised reports whether the prior over graphs is normalised. If it is not, evidences lack a
+// Normalised reports whether the prior over graphs is normalised. Otherwise evidences lack a
 // constant.
 func (t *GraphTarget) Normalised() bool { return !math.IsNaN(t.logMass) }
 
@@ -55,8 +55,7 @@ func GraphTargetOf(target vti.Target) *GraphTarget {
 	return target.(*GraphTarget)
 }
 
-// Decode appends the graph of a code to a sample, and divides theta into the parameters of the
-// nodes.
+// Decode appends the graph of a code and the parameters of each node, from theta, to a sample.
 func (t *GraphTarget) Decode(code []int32, theta []float64, to *score.Sample) error {
 	g, err := t.Codes.Graph(code)
 	if err == nil {
@@ -65,25 +64,25 @@ func (t *GraphTarget) Decode(code []int32, theta []float64, to *score.Sample) er
 	return err
 }
 
-// Lenient returns a target for chains that change one site of the code at a time. It ignores the
-// bits of required and forbidden edges, so that the order can change without these bits changing
-// too. All values of the ignored bits share the probability of the rest of the code equally.
+// Lenient returns a target for chains that change one digit of the code at a time. It ignores the
+// bits of required and forbidden edges, so that the order can change alone. The probability of a
+// graph is divided equally among all values of the ignored bits.
 func (t *GraphTarget) Lenient() *GraphTarget {
 	sp, out := *t.Codes, *t
 	sp.lenient, out.Codes = &t.structure, &sp
 	return &out
 }
 
-// GraphSpace is the space of codes (P, U).
+// GraphSpace is the space of codes of graphs: an order P of the nodes and the edges U along it.
 type GraphSpace struct {
 	dgraph.Ordered
 	mechanism Mechanism
-	// lenient, if not nil, has required edges that are present and forbidden edges that are absent,
-	// whatever their bits are.
+	// lenient, if not nil, holds constraints on edges. Required edges are then present and
+	// forbidden edges absent, whatever the bits of a code are.
 	lenient *dgraph.Structure
 }
 
-// Adjacency returns the adjacency matrices of codes: [B,S] int32 -> [B,N,N] Bool.
+// Adjacency returns the adjacency matrices of B codes with S digits: [B,S] int32 -> [B,N,N] Bool.
 func (s *GraphSpace) Adjacency(codes *graph.Node) *graph.Node {
 	adjacency := s.Ordered.Adjacency(codes)
 	if s.lenient == nil {
@@ -94,7 +93,8 @@ func (s *GraphSpace) Adjacency(codes *graph.Node) *graph.Node {
 	return graph.LogicalOr(adjacency, graph.LogicalAnd(s.along(codes), graph.InsertAxes(graph.Const(g, dgraph.EdgeTable(s.lenient.Required)), 0)))
 }
 
-// along marks all pairs of nodes in the direction of the orders of codes: [B,S] -> [B,N,N] Bool.
+// along marks, for each code, the pairs of an earlier and a later node in its order: [B,S] ->
+// [B,N,N] Bool.
 func (s *GraphSpace) along(codes *graph.Node) *graph.Node {
 	digits := graph.SliceAxis(codes, 1, graph.AxisRange(0, s.Nodes()-1))
 	bits := graph.OnesLike(graph.SliceAxis(codes, 1, graph.AxisRange(s.Nodes()-1)))
@@ -108,7 +108,7 @@ func (s *GraphSpace) Graph(code []int32) (*dgraph.Graph, error) {
 		return g, err
 	}
 	for _, e := range dgraph.OrderedPairs(s.Nodes()) {
-		// required edges are along the order, or the code has probability zero
+		// a code whose order contradicts a required edge has probability zero
 		required := s.lenient.Required[e.To].Has(e.From)
 		g.Set(e.From, e.To, required || g.Has(e.From, e.To) && s.lenient.Allowed[e.To].Has(e.From))
 	}
@@ -120,32 +120,34 @@ var _ space.Featurer = (*GraphSpace)(nil)
 // Dim returns the number of coordinates.
 func (s *GraphSpace) Dim() int { return s.Nodes() * s.mechanism.Dim() }
 
-// Mask returns the coordinates that the families of each graph use: codes [B,S] -> [B,D] Bool.
+// Mask returns the coordinates of θ that each graph uses: codes [B,S] -> [B,D] Bool.
 func (s *GraphSpace) Mask(codes *graph.Node) *graph.Node {
 	node, parents := s.rows(codes)
 	return graph.Reshape(s.mechanism.Mask(node, parents), codes.Shape().Dim(0), s.Dim())
 }
 
-// rows returns the families of codes [B,S], graph by graph: nodes [B·N] and parents [B·N,N].
+// rows returns all nodes with their parents in the graphs of codes [B,S], graph by graph: nodes
+// [B·N] and parents [B·N,N].
 func (s *GraphSpace) rows(codes *graph.Node) (node, parents *graph.Node) {
 	batch, nodes := codes.Shape().Dim(0), s.Nodes()
 	parents = graph.Reshape(graph.Transpose(s.Adjacency(codes), 1, 2), batch*nodes, nodes)
 	return graph.Reshape(graph.Iota(codes.Graph(), shapes.Make(dtypes.Int32, batch, nodes), 1), batch*nodes), parents
 }
 
-// FeatureDim returns the number of features, N².
+// FeatureDim returns the number of inputs of networks for a graph, N².
 func (s *GraphSpace) FeatureDim() int { return s.Nodes() * s.Nodes() }
 
-// Features returns the adjacency matrices, row by row: codes [B,S] int32 -> [B,N²].
+// Features returns the inputs of networks for graphs, the adjacency matrices row by row: codes
+// [B,S] int32 -> [B,N²].
 func (s *GraphSpace) Features(codes *graph.Node, dtype dtypes.DType) *graph.Node {
 	return graph.ConvertDType(graph.Reshape(s.Adjacency(codes), codes.Shape().Dim(0), s.FeatureDim()), dtype)
 }
 
-// Space returns the space of codes (P, U).
+// Space returns the space of codes of graphs.
 func (t *GraphTarget) Space() space.Space { return t.Codes }
 
 // LogPrior returns the log prior weight of codes: normalised if the constant is known, and −Inf for
-// graphs that the structure excludes. [B,S] -> [B] float64
+// graphs that the constraints exclude. [B,S] -> [B] float64
 func (t *GraphTarget) LogPrior(codes *graph.Node) *graph.Node {
 	g, s, adjacency := codes.Graph(), t.structure, t.Codes.Adjacency(codes)
 	node, parents := t.Codes.rows(codes)
@@ -167,8 +169,8 @@ func (t *GraphTarget) LogPrior(codes *graph.Node) *graph.Node {
 	return logPrior
 }
 
-// logPriorOfFamilies returns the log prior weights of families, −Inf for families that the
-// structure excludes: node [R], parents [R,N] Bool -> [R] float64
+// logPriorOfFamilies returns the log prior weights of R nodes with their sets of parents, −Inf for
+// sets that the constraints exclude: node [R], parents [R,N] Bool -> [R] float64
 func logPriorOfFamilies(s dgraph.Structure, node, parents *graph.Node) *graph.Node {
 	g := node.Graph()
 	index := graph.InsertAxes(node, -1)
@@ -193,7 +195,8 @@ func logPriorOfFamilies(s dgraph.Structure, node, parents *graph.Node) *graph.No
 	return graph.Where(graph.GreaterThan(wrong, graph.MulScalar(graph.OnesLike(wrong), 0.5)), none, logPrior)
 }
 
-// LogJoint returns log p(x, θ | A) as a sum over nodes. codes [B,S], mask [B,D], theta [B,D] -> [B]
+// LogJoint returns log p(x, θ | A) for the data x, parameters θ and graph A of each code, as a sum
+// over nodes. codes [B,S], mask [B,D], theta [B,D] -> [B]
 func (t *GraphTarget) LogJoint(codes, mask, theta *graph.Node) *graph.Node {
 	node, parents := t.Codes.rows(codes)
 	batch, dim := codes.Shape().Dim(0), t.mechanism.Dim()
@@ -209,8 +212,8 @@ type quadraticGraphs struct {
 
 var _ vti.QuadraticTarget = quadraticGraphs{}
 
-// Quadratic returns a matrix with the quadratics of the nodes in blocks on its diagonal, and the
-// linear terms: codes [B,S], mask [B,D] -> [B,D,D], [B,D].
+// Quadratic returns quadratic approximations of the log density given each graph: precision
+// matrices with a block for each node, and linear terms. codes [B,S], mask [B,D] -> [B,D,D], [B,D]
 func (t quadraticGraphs) Quadratic(codes, mask *graph.Node, dtype dtypes.DType) (precision, linear *graph.Node) {
 	batch, nodes, dim := codes.Shape().Dim(0), t.Codes.Nodes(), t.mechanism.Dim()
 	node, _ := t.Codes.rows(codes)

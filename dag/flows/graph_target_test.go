@@ -16,9 +16,10 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// The joint density and the mask combine the densities and masks of the families. The prior over
-// codes sums to one and follows the structure: with the prior over graphs the codes of a graph have
-// a fixed sum, however many they are, and with the prior over orders each code counts.
+// The joint density of a graph is the product over its nodes with their parents, and the mask of
+// parameters combines their masks. The prior over codes sums to one. With the prior over graphs the
+// sum over the codes of a graph does not depend on their number; with the prior over orders each
+// code counts.
 func TestGraphTargetAgainstFamilies(t *testing.T) {
 	backend := testkit.Backend(t)
 	random := rand.New(rand.NewPCG(1, 2))
@@ -74,7 +75,8 @@ func TestGraphTargetAgainstFamilies(t *testing.T) {
 		}
 		require.InDelta(t, 1, total, 1e-10, name)
 
-		// graphs have the same prior if the bits of required and forbidden edges are ignored
+		// the prior over graphs is unchanged if the bits of required and forbidden edges are
+		// ignored
 		lenient := target.Lenient()
 		output, err := graph.ExecOnce(backend, lenient.LogPrior, codes)
 		require.NoError(t, err)

@@ -17,10 +17,10 @@ type Mechanism interface {
 	// the same for all nodes.
 	Nodes() int
 	Dim() int
-	// Mask marks the coordinates that a family uses: [B,Dim] Bool.
+	// Mask marks the coordinates that a node with these parents uses: [B,Dim] Bool.
 	Mask(node, parents *graph.Node) *graph.Node
-	// LogJoint returns log p(x_j, θ | x_pa) with all constants: mask and theta [B,Dim] -> [B]. It
-	// must not depend on theta where mask is false.
+	// LogJoint returns log p(x_j, θ | x_pa) for node j with parents pa, with all constants: mask
+	// and theta [B,Dim] -> [B]. It must not depend on theta where mask is false.
 	LogJoint(node, parents, mask, theta *graph.Node) *graph.Node
 }
 

@@ -19,7 +19,7 @@ func logNormal(x, mean, sd float64) float64 {
 	return -dgraph.Square((x-mean)/sd)/2 - math.Log(sd) - score.HalfLog2Pi
 }
 
-// naiveLogJoint returns log p(x_j, θ | x_pa) by loops over rows.
+// naiveLogJoint returns log p(x_j, θ | x_pa), for node j with parents pa, by loops over rows.
 func naiveLogJoint(p *score.Problem, f dgraph.Family, theta []float64) (sum float64) {
 	l := p.Layout()
 	masked := make([]float64, len(theta))
@@ -68,7 +68,8 @@ func naiveLogJoint(p *score.Problem, f dgraph.Family, theta []float64) (sum floa
 	return sum
 }
 
-// naiveRows returns the rows that count for a node, centred where the mechanism needs it.
+// naiveRows returns the rows in which a node was not set from outside, centred if the mechanism
+// needs it.
 func naiveRows(p *score.Problem, j int) (rows [][]float64) {
 	for row := range p.Data.Rows() {
 		if !p.Data.Counts(row, j) {
@@ -92,7 +93,8 @@ func naiveRows(p *score.Problem, j int) (rows [][]float64) {
 	return rows
 }
 
-// naiveCollapsed returns log p(x_j, W1, σ | x_pa) of a network from the covariance of all rows.
+// naiveCollapsed returns log p(x_j, W1, σ | x_pa) of a network with first layer W1 and noise σ,
+// from the covariance matrix of all rows.
 func naiveCollapsed(p *score.Problem, f dgraph.Family, theta []float64) (sum float64) {
 	h, bias, n := p.Model.Hidden, !p.Model.NoBias, p.Data.Nodes()
 	any := !f.Parents.Empty()
@@ -142,7 +144,7 @@ func naiveCollapsed(p *score.Problem, f dgraph.Family, theta []float64) (sum flo
 	return sum
 }
 
-// problems returns problems with all mechanisms, with and without their options.
+// problems returns problems with all mechanisms that flows support, with and without their options.
 func problems(t *testing.T) map[string]*score.Problem {
 	rows := dagtest.ChainRows(9)
 	text := "a,b,c,set\n"

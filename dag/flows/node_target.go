@@ -12,16 +12,16 @@ import (
 )
 
 // NodeTarget is the posterior of the parameters of one node given its parents, for all nodes and
-// all sets of parents at once: LogJoint is log p(x_j, θ_j | x_pa). It satisfies vti.Target. The
-// posterior given a graph is a product of such posteriors, so that one flow serves whole graphs. A
-// code consists of the node and a bit for each possible parent.
+// all sets of parents at once. It satisfies vti.Target. The posterior given a graph is a product of
+// such posteriors, so that one flow serves whole graphs. A code consists of the index of the node
+// and a bit for each possible parent.
 type NodeTarget struct {
 	mechanism Mechanism
 	families  *familySpace
 }
 
-// NewNodeTarget returns the target of a mechanism, node by node. If the mechanism has quadratic
-// approximations, the flow starts from them.
+// NewNodeTarget returns the target of a single node with a mechanism. If the mechanism has
+// quadratic approximations, the flow starts from them.
 func NewNodeTarget(m Mechanism) vti.Target {
 	t := &NodeTarget{m, &familySpace{m}}
 	if quadratic, ok := m.(quadratics); ok {
@@ -30,11 +30,11 @@ func NewNodeTarget(m Mechanism) vti.Target {
 	return t
 }
 
-// Space returns the space of families.
+// Space returns the space of codes of nodes with their parents.
 func (t *NodeTarget) Space() space.Space { return t.families }
 
-// LogPrior returns zero, or −Inf for a node that is its own parent, because graphs give families
-// their weights. [B,S] -> [B]
+// LogPrior returns zero, or −Inf for a node that is its own parent. The prior over graphs is part
+// of the learned distribution's loss. [B,S] -> [B]
 func (t *NodeTarget) LogPrior(codes *graph.Node) *graph.Node {
 	bits := graph.ConvertDType(parentsOf(codes), dtypes.Float64)
 	selfLoops := graph.ReduceSum(graph.Mul(bits, oneHot(nodeOf(codes), t.mechanism.Nodes(), dtypes.Float64)), 1)
@@ -42,7 +42,8 @@ func (t *NodeTarget) LogPrior(codes *graph.Node) *graph.Node {
 	return graph.Where(graph.GreaterThan(selfLoops, zero), graph.AddScalar(zero, math.Inf(-1)), zero)
 }
 
-// LogJoint returns log p(x_j, θ_j | x_pa). codes [B,S], mask [B,D], theta [B,D] -> [B]
+// LogJoint returns log p(x_j, θ_j | x_pa) for the node j and the parents pa of each code. codes
+// [B,S], mask [B,D], theta [B,D] -> [B]
 func (t *NodeTarget) LogJoint(codes, mask, theta *graph.Node) *graph.Node {
 	return t.mechanism.LogJoint(nodeOf(codes), parentsOf(codes), mask, theta)
 }
@@ -60,13 +61,14 @@ func (t quadraticNodes) Quadratic(codes, mask *graph.Node, dtype dtypes.DType) (
 	return t.quadratics.Quadratic(nodeOf(codes), mask, dtype)
 }
 
-// familySpace is the space of families, with a site for the node and a site for each possible
-// parent. The networks of a flow see the node one-hot and the parents as bits.
+// familySpace is the space of codes of nodes with their parents. The first of S digits is the node,
+// and there is a bit for each of N possible parents. Inputs of networks are the node one-hot and
+// the bits.
 type familySpace struct{ mechanism Mechanism }
 
 var _ space.Featurer = (*familySpace)(nil)
 
-// Cards returns the number of nodes, followed by 2 for each possible parent.
+// Cards returns the number of values of each digit: N, followed by 2 for each possible parent.
 func (s *familySpace) Cards() []int {
 	cards := []int{s.mechanism.Nodes()}
 	for range s.mechanism.Nodes() {
@@ -78,12 +80,13 @@ func (s *familySpace) Cards() []int {
 // Dim returns the number of coordinates D.
 func (s *familySpace) Dim() int { return s.mechanism.Dim() }
 
-// Mask returns the coordinates that each family uses: codes [B,S] int32 -> [B,D] Bool.
+// Mask returns the coordinates of θ that each node with its parents uses: codes [B,S] int32 ->
+// [B,D] Bool.
 func (s *familySpace) Mask(codes *graph.Node) *graph.Node {
 	return s.mechanism.Mask(nodeOf(codes), parentsOf(codes))
 }
 
-// FeatureDim returns the number of features, 2N.
+// FeatureDim returns the number of inputs of networks for a code, 2N.
 func (s *familySpace) FeatureDim() int { return 2 * s.mechanism.Nodes() }
 
 // Features returns the node, one-hot, and the bits of the parents: codes [B,S] int32 -> [B,2N].

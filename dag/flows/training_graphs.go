@@ -12,11 +12,10 @@ import (
 	"github.com/transdim/vti/modeldist"
 )
 
-// These are settings of the joint training of flow and q(m), which were tried on the design of the
-// VTI paper. For the first half of the steps, q(m) follows the evidences raised to a rising power.
-// The bound of the information gain would let q(m) lose ten times its entropy over all steps.
-// Networks need the larger learning rate. q(m) has the learning rate that the engine uses for
-// networks with Adam.
+// These are settings of the joint training of a flow and of q(m), the distribution of graphs, tried
+// on the simulation design of the VTI paper. graphAnnealing is the share of steps in which q(m)
+// follows evidences raised to a rising power. graphGain limits the information gain of q(m) in a
+// step such that all steps together could use up ten times its initial entropy.
 const (
 	graphAnnealing   = 0.5
 	graphGain        = 10
@@ -28,12 +27,12 @@ const (
 	nodewiseOfLinear = 64
 )
 
-// TrainingOfGraphs returns the target for graphs, undivided or node by node, and the settings for
-// training it together with q(m). Fields of fit that are not set are filled in. fit.Batch counts
-// graphs.
+// TrainingOfGraphs returns the target for graphs, for all nodes together (undivided) or node by
+// node, and the settings for training a flow together with a distribution q(m) of graphs. It fills
+// in fields of fit that are not set. fit.Batch is a number of graphs.
 func TrainingOfGraphs(p *score.Problem, fit vti.Config, undivided bool) (vti.Target, vti.Config, error) {
 	fit = SizesOfGraphs(p, fit, undivided)
-	fit.Start, fit.LearnAtOnce = vti.AnchorStart, true // annealing keeps q(m) from deciding early
+	fit.Start, fit.LearnAtOnce = vti.AnchorStart, true // annealing keeps the distribution of graphs from narrowing too early
 	fit.Annealing, fit.ModelStep = graphAnnealing, graphModelStep
 	fit.InformationGain = graphGain * maxEntropy(p.Structure.Nodes) / float64(fit.Steps)
 	mechanism := MechanismOf(p)
@@ -55,7 +54,7 @@ func TrainingOfGraphs(p *score.Problem, fit vti.Config, undivided bool) (vti.Tar
 	return NewNodeTarget(mechanism), fit, err
 }
 
-// SizesOfGraphs fills in the numbers of steps and of graphs in a batch.
+// SizesOfGraphs fills in the default numbers of training steps and of graphs in a batch.
 func SizesOfGraphs(p *score.Problem, fit vti.Config, undivided bool) vti.Config {
 	setByMechanism(p, &fit.Steps, 1000, 600)
 	if undivided {
@@ -66,7 +65,8 @@ func SizesOfGraphs(p *score.Problem, fit vti.Config, undivided bool) vti.Config 
 	return fit
 }
 
-// setByMechanism replaces zero by the default for the mechanism.
+// setByMechanism replaces a zero in field by the default for linear mechanisms or for networks
+// (mlp).
 func setByMechanism(p *score.Problem, field *int, linear, mlp int) {
 	switch {
 	case *field != 0:
@@ -85,8 +85,8 @@ func maxEntropy(nodes int) (sum float64) {
 	return sum
 }
 
-// DrawGraphs draws count graphs from a q(m) that was trained node by node, and returns the parents
-// of each node.
+// DrawGraphs draws count graphs from a trained distribution of graphs, and returns the parents of
+// each node.
 func DrawGraphs(trained *vti.Posterior, s dgraph.Structure, count int) ([][]dgraph.Set, error) {
 	codes, _, err := trained.SampleModels(count*s.Nodes, "graphs")
 	if err != nil {

@@ -6,10 +6,10 @@ import (
 	dgraph "github.com/transdim/vti/dag/graph"
 )
 
-// WarmCode returns the code of a graph from which q(m) starts, along a random topological order of
-// the graph. The code consists of rows of [GraphModels], or if undivided is set it is the code of a
-// [GraphTarget]. Each edge along the order is flipped, on or off, with probability flip, as far as
-// the structure allows, because edges that the given graph lacks must not become impossible.
+// WarmCode returns the code of a graph from which a learned distribution of graphs starts, along a
+// random topological order of the given graph. The code consists of rows of [GraphModels], or if
+// undivided is set it is the code of a [GraphTarget]. Each edge along the order is added or removed
+// with probability flip, if the structure allows it, so that no edge becomes impossible.
 func WarmCode(s dgraph.Structure, parents []dgraph.Set, flip float64, undivided bool, random *rand.Rand) []int32 {
 	order := randomOrder(parents, random)
 	varied := make([]dgraph.Set, len(parents))
@@ -36,8 +36,8 @@ func WarmCode(s dgraph.Structure, parents []dgraph.Set, flip float64, undivided 
 	return code
 }
 
-// randomOrder returns a topological order of an acyclic graph, picking at random among the nodes
-// whose parents all came before.
+// randomOrder returns a topological order of an acyclic graph. It picks each node at random among
+// the nodes whose parents all have earlier positions.
 func randomOrder(parents []dgraph.Set, random *rand.Rand) (order []int) {
 	var placed dgraph.Set
 	for range parents {
