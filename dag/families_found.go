@@ -59,8 +59,7 @@ const (
 )
 
 // newFoundFamilies returns a list of the families of the drawn graphs and all families with few
-// parents. If the structure has at most as much as most families (the argument), it lists all of
-// them.
+// parents. If the number of allowed families is not above the argument most, it lists all families.
 func newFoundFamilies(s dgraph.Structure, drawn [][]dgraph.Set, most float64) *foundFamilies {
 	f := &foundFamilies{structure: s, place: map[dgraph.Family]int{}, searched: searchedParents}
 	switch {

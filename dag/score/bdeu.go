@@ -17,17 +17,16 @@ import (
 // parameters of the prior are α/(q r), with α the imaginary sample size, q the number of
 // combinations and r the number of levels of the node. The sum over nodes is the BDeu score
 // (Heckerman, Geiger and Chickering 1995, equation 35), which is the same for all graphs of an
-// equivalence class. Rows in which the node was set by an intervention do not count for it (Cooper
-// and Yoo 1999).
+// equivalence class. Rows in which an intervention set the node are left out (Cooper and Yoo 1999).
 type BDeu struct {
 	node   int
 	Size   float64   // α, the imaginary sample size
 	levels []int     // number of levels of every node [N]
-	codes  [][]int32 // level of every node as an index, in the n rows that count for this node [N][n]
-	risen  sync.Map  // for each a that was used, the slice of LogRising(a, k) for k from 0 to n
+	codes  [][]int32 // level of every node as an index, in the n rows in which no intervention set the node j [N][n]
+	risen  sync.Map  // results of the method rising, by its argument
 }
 
-// NewBDeuForm returns the BDeu of a node. size is the imaginary sample size α.
+// NewBDeuForm returns the BDeu score of a node. size is the imaginary sample size α.
 func NewBDeuForm(d *tables.Data, node int, size float64) *BDeu {
 	b := &BDeu{node: node, Size: size, codes: make([][]int32, d.Nodes())}
 	for j, levels := range d.Levels {
@@ -40,8 +39,8 @@ func NewBDeuForm(d *tables.Data, node int, size float64) *BDeu {
 }
 
 // combinations returns for each row the number of its combination of values of the parents.
-// Combinations are numbered from 0 in the order of their first rows. combinations also returns how
-// many of them occur in some row (seen) and how many are possible.
+// Combinations are numbered from 0 in the order of their first rows. combinations also returns the
+// number of combinations that occur (seen) and the number of possible combinations.
 func (b *BDeu) combinations(parents dgraph.Set) (combination []int32, seen int, possible float64) {
 	combination, seen, possible = make([]int32, len(b.codes[b.node])), 1, 1
 	for i := range parents.Nodes() {
@@ -62,7 +61,7 @@ func (b *BDeu) combinations(parents dgraph.Set) (combination []int32, seen int, 
 }
 
 // count returns the number of rows with each combination of values of the parents that occurs and
-// each level of the node [seen][r], and how many combinations are possible.
+// each level of the node [seen][r], and the number of possible combinations.
 func (b *BDeu) count(parents dgraph.Set) (counts [][]int, possible float64) {
 	combination, seen, possible := b.combinations(parents)
 	counts = make([][]int, seen)
@@ -80,8 +79,8 @@ func (b *BDeu) count(parents dgraph.Set) (counts [][]int, possible float64) {
 var ErrTooManyCells = fmt.Errorf("with its parents it has more than %d combinations of values", MostCells)
 
 // Table returns the number of rows with each possible combination of values of the parents and each
-// level of the node [q·r]. The level of the node changes fastest, then the value of the last
-// parent.
+// level of the node [q·r], for q combinations and r levels. The level of the node changes fastest,
+// then the value of the last parent.
 func (b *BDeu) Table(parents dgraph.Set) ([]float64, error) {
 	cells, parentColumns := b.levels[b.node], parents.List()
 	for _, i := range parentColumns {
@@ -137,7 +136,7 @@ func (b *BDeu) LogEvidence(parents dgraph.Set) (sum float64) {
 	return sum
 }
 
-// rising returns LogRising(a, n) for every n up to the number of rows. It computes them once for
+// rising returns LogRising(a, n) for every n from 0 to the number of rows. It keeps the result for
 // each a.
 func (b *BDeu) rising(a float64) []float64 {
 	if known, ok := b.risen.Load(a); ok {
@@ -151,7 +150,7 @@ func (b *BDeu) rising(a float64) []float64 {
 	return list
 }
 
-// sparseEvidence returns the BDeu score of tables with too many cells for counting each of them.
+// sparseEvidence returns the BDeu score of a table with too many cells to count the rows in each.
 func (b *BDeu) sparseEvidence(parents dgraph.Set) (sum float64) {
 	counts, possible := b.count(parents)
 	whole := b.Size / possible
@@ -167,7 +166,7 @@ func (b *BDeu) sparseEvidence(parents dgraph.Set) (sum float64) {
 	return sum
 }
 
-// LogRising returns log Γ(a + n) − log Γ(a), without loss of digits for small a.
+// LogRising returns log Γ(a + n) − log Γ(a), without loss of precision for small a.
 func LogRising(a float64, n int) (sum float64) {
 	const direct = 16 // largest number of factors for which a product is as exact and as fast as Lgamma
 	if n <= direct {
@@ -198,8 +197,8 @@ func (b *BDeu) bic(parents dgraph.Set) (sum float64) {
 	return sum - possible*float64(b.levels[b.node]-1)*math.Log(float64(len(b.codes[b.node])))/2
 }
 
-// Posterior returns a function that draws nothing: tables of probabilities are integrated out and
-// have no coordinates in θ.
+// Posterior returns a function that returns no parameters: tables of probabilities are integrated
+// out.
 func (b *BDeu) Posterior(dgraph.Set) func(*rand.Rand) []float64 {
 	return func(*rand.Rand) []float64 { return nil }
 }
@@ -210,5 +209,6 @@ func (b *BDeu) Moments(dgraph.Set) (means, variances []float64) { return nil, ni
 // LogJoint returns the log evidence, because the tables are integrated out.
 func (b *BDeu) LogJoint(parents dgraph.Set, _ []float64) float64 { return b.LogEvidence(parents) }
 
-// MostCells is the largest number of cells of a table of probabilities in an answer: 32 MB.
+// MostCells is the largest number of cells of a table of probabilities in an answer, which take 32
+// MB.
 const MostCells = 1 << 22

@@ -29,13 +29,12 @@ type BGe struct {
 	node, rows int
 	layout     sem.Layout
 	// root is the upper triangular R with RᵀR = T + Σ (x − x̄)(x − x̄)ᵀ + n α_μ/(n + α_μ) x̄ x̄ᵀ,
-	// where the sum is over the n rows x that count for the node (in which it was not set by an
-	// intervention), and x̄ is their mean. R is computed from the rows and not from RᵀR, and so
-	// loses no digits of the table.
+	// where the sum is over the n rows x in which the node was not set by an intervention, and x̄
+	// is their mean. R is computed by a QR decomposition of the rows, without loss of digits.
 	root  *mat.Dense
 	data  *mat.Dense // triangular factor of the same sum without T
 	gram  []float64  // RᵀR [N·N]
-	means []float64  // means of all columns over the rows that count [N]
+	means []float64  // means of all columns over these rows [N]
 }
 
 const (
@@ -50,8 +49,8 @@ func newBGeForm(p *Problem, node int) *BGe {
 	return b
 }
 
-// bgeFormOf returns the BGe of a node, given the rows that count for it (in which it was not set
-// from outside).
+// bgeFormOf returns the BGe score of a node, given the rows in which it was not set by an
+// intervention.
 func bgeFormOf(rows [][]float64, node int) *BGe {
 	nodes := len(rows[0])
 	means := make([]float64, nodes)
@@ -60,7 +59,7 @@ func bgeFormOf(rows [][]float64, node int) *BGe {
 	}
 	n := float64(len(rows))
 	floats.Scale(1/n, means)
-	stacked := make([][]float64, nodes) // columns of a matrix with the rows of the data, their mean, and the prior
+	stacked := make([][]float64, nodes) // columns of a matrix that has the rows of the data, a row for their mean, and rows for the prior
 	for j := range stacked {
 		for _, row := range rows {
 			stacked[j] = append(stacked[j], row[j]-means[j])
@@ -79,8 +78,8 @@ func bgeFormOf(rows [][]float64, node int) *BGe {
 	return b
 }
 
-// forNode returns the BGe of another node for which the same rows count. The two forms share their
-// matrices.
+// forNode returns the BGe score of another node that has the same rows without interventions. The
+// two scores share their matrices.
 func (b *BGe) forNode(node int) *BGe {
 	ofNode := *b
 	ofNode.node = node
@@ -103,9 +102,9 @@ func rootOf(columns [][]float64, rows int) *mat.Dense {
 	return root
 }
 
-// regression regresses the node on the columns of its parents. It returns the triangular factor of
-// these columns, by columns [k][k] (left), the projections of the node on their orthonormal basis
-// [k] (right), and the root of the residual sum of squares (rest).
+// regression regresses the node on the k columns of its parents. From a QR decomposition of these
+// columns it returns the triangular factor, by columns [k][k] (left), the projections of the node
+// on the orthonormal basis [k] (right), and the root of the residual sum of squares (rest).
 func (b *BGe) regression(parents []int) (left [][]float64, right []float64, rest float64) {
 	columns := make([][]float64, 0, len(parents)+1)
 	for _, i := range append(append([]int(nil), parents...), b.node) {
@@ -115,7 +114,7 @@ func (b *BGe) regression(parents []int) (left [][]float64, right []float64, rest
 	return columns[:len(parents)], columns[len(parents)][:len(parents)], math.Abs(columns[len(parents)][len(parents)])
 }
 
-// degrees returns S (see [BGe]) for a node with the given number of parents.
+// degrees returns S, the degrees of freedom of the prior of σ² (see [BGe]), by number of parents.
 func (b *BGe) degrees(parents int) float64 { return bgeExcess + float64(parents) + 1 }
 
 // LogEvidence returns log p(x_j | x_pa).
@@ -124,7 +123,8 @@ func (b *BGe) LogEvidence(parents dgraph.Set) float64 {
 	return b.evidenceOf(columns, b.degrees(len(columns)))
 }
 
-// evidenceOf returns the log evidence of the regression of the node on some columns, with s for S.
+// evidenceOf returns the log evidence of the regression of the node on some columns. s is S in
+// [BGe].
 func (b *BGe) evidenceOf(columns []int, s float64) float64 {
 	logRoot, rest, ok := b.fromGram(columns)
 	if !ok {
@@ -140,15 +140,15 @@ func (b *BGe) evidenceOf(columns []int, s float64) float64 {
 	return sum + (s+k)/2*math.Log(bgeScale) - (n+s)*math.Log(rest) - logRoot
 }
 
-// leastOutside is the smallest share of the squares of a column, unexplained by the columns before
-// it, at which the evidence is computed from the Gram matrix RᵀR. At this share, the error of the
-// log evidence is below 1e-9 nats with 1,000 rows. With a smaller share it is computed from R.
+// leastOutside is the smallest share of a column's sum of squares, unexplained by the columns
+// before it, for which the evidence is computed from the Gram matrix RᵀR. At this share, the error
+// of the log evidence is below 1e-9 nats with 1,000 rows. With a smaller share R itself is used.
 const leastOutside = 1e-3
 
-// fromGram returns what evidenceOf needs of the regression of the node on some columns: the log
-// determinant of the triangular factor of these columns, and the root of the residual sum of
-// squares. It uses the Cholesky factor of entries of RᵀR, in a fifth of the time of regression. ok
-// is false if the entries do not have enough digits (leastOutside).
+// fromGram returns, for a regression of the node on some columns, the log determinant of the
+// triangular factor of these columns, and the root of the residual sum of squares. The Cholesky
+// factor of entries of RᵀR takes a fifth of the time of the method regression. ok is false if the
+// entries do not have enough digits (leastOutside).
 func (b *BGe) fromGram(columns []int) (logRoot, rest float64, ok bool) {
 	nodes, size := len(b.means), len(columns)+1
 	gram := make([]float64, 0, size*size)
@@ -201,12 +201,12 @@ func (b *BGe) Posterior(parents dgraph.Set) func(random *rand.Rand) []float64 {
 	}
 }
 
-// draws returns a function that draws σ and the weights of some columns, with s for S.
+// draws returns a function that draws σ and the weights of some columns. s is S in [BGe].
 func (b *BGe) draws(columns []int, s float64) func(random *rand.Rand) (sigma float64, weights []float64) {
 	left, right, rest := b.regression(columns)
 	return func(random *rand.Rand) (sigma float64, weights []float64) {
 		sigma = rest / math.Sqrt(2*stream.Gamma((float64(b.rows)+s)/2, random)) // σ² = rest²/χ²
-		weights = make([]float64, len(columns))                                 // solves R w = right + σ e, with e standard normal
+		weights = make([]float64, len(columns))                                 // w solves R w = right + σ e, with e standard normal
 		for a := len(columns) - 1; a >= 0; a-- {
 			value := right[a] + sigma*random.NormFloat64()
 			for c := a + 1; c < len(columns); c++ {
@@ -247,13 +247,13 @@ func (b *BGe) Intercept(parents dgraph.Set, theta []float64, random *rand.Rand) 
 	return b.interceptGiven(ResidualMean(b.means, b.node, parents, theta), math.Exp(theta[b.layout.Weights()]), random)
 }
 
-// interceptGiven draws the intercept given the least-squares intercept mean, and σ.
+// interceptGiven draws the intercept given σ. The argument mean is the least-squares intercept.
 func (b *BGe) interceptGiven(mean, sigma float64, random *rand.Rand) float64 {
 	n := float64(b.rows)
 	return mean*n/(n+bgeMeanWeight) + sigma/math.Sqrt(n+bgeMeanWeight)*random.NormFloat64()
 }
 
-// LogJoint returns log p(x_j, θ | x_pa), where θ contains log σ and the intercept is integrated
+// LogJoint returns log p(x_j, θ | x_pa). θ has log σ and the weights; the intercept is integrated
 // out.
 func (b *BGe) LogJoint(parents dgraph.Set, theta []float64) float64 {
 	logSigma := theta[b.layout.Weights()]
@@ -269,7 +269,7 @@ func (b *BGe) LogJoint(parents dgraph.Set, theta []float64) float64 {
 	return sum + math.Ln2 + s/2*math.Log(bgeScale/2) - logsum.Gamma(s/2) - s*logSigma - bgeScale*precision/2
 }
 
-// ResidualMean returns the mean of node j less the part that its parents explain.
+// ResidualMean returns the mean of node j less its parents' means times their weights in theta.
 func ResidualMean(means []float64, j int, parents dgraph.Set, theta []float64) float64 {
 	mean := means[j]
 	for i := range parents.Nodes() {
@@ -279,8 +279,8 @@ func ResidualMean(means []float64, j int, parents dgraph.Set, theta []float64) f
 }
 
 // triangulate replaces the k columns of length m ≥ k of a matrix X by the columns of R in X = QR,
-// by Householder reflections. Each column keeps its own relative precision, whatever the scales of
-// the other columns.
+// by Householder reflections. The precision of a column does not depend on the scales of other
+// columns.
 func triangulate(columns [][]float64) {
 	for k, column := range columns {
 		part := column[k:]

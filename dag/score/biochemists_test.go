@@ -9,8 +9,8 @@ import (
 	"github.com/transdim/vti/table"
 )
 
-// biochemists returns a problem with a table in which nobody with children is single, so that the
-// variable for children separates the levels of mar on one side.
+// biochemists returns a problem with a table in which nobody with children is single: children
+// predict one level of mar with certainty.
 func biochemists(t *testing.T) *Problem {
 	t.Helper()
 	text, err := os.ReadFile("../../testdata/biochemists.csv")

@@ -2,10 +2,9 @@ package score
 
 import dgraph "github.com/transdim/vti/dag/graph"
 
-// changedForm is the [Form] of a node with soft interventions, that is, with several mechanisms of
-// the same parents. Each mechanism holds in some of the rows. The embedded Form is the mechanism
-// without intervention, whose parameters are part of the answer. The parameters of the other
-// mechanisms are integrated out.
+// changedForm is the [Form] of a node with soft interventions: in some rows it has another
+// mechanism of the same parents. The embedded Form is the usual mechanism, whose parameters are
+// part of the answer. The parameters of the other mechanisms are integrated out.
 type changedForm struct {
 	Form
 	others []Form
@@ -26,8 +25,8 @@ func (p *Problem) withRegimes(node int, form Form) Form {
 	return &changedForm{form, others}
 }
 
-// Usual returns the form of the mechanism without soft intervention, which is form itself if the
-// node has no others.
+// Usual returns the form of a node's mechanism in rows without soft interventions, which is the
+// argument if there are no soft interventions on the node.
 func Usual(form Form) Form {
 	if changed, ok := form.(*changedForm); ok {
 		return changed.Form
@@ -35,7 +34,7 @@ func Usual(form Form) Form {
 	return form
 }
 
-// FormsOf returns the forms of all mechanisms of a node, the one without soft interventions first.
+// FormsOf returns the forms of all mechanisms of a node, first for rows without soft interventions.
 func FormsOf(form Form) []Form {
 	if changed, ok := form.(*changedForm); ok {
 		return append([]Form{changed.Form}, changed.others...)

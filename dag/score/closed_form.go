@@ -21,8 +21,8 @@ type Form interface {
 	// bic returns the maximum of the log likelihood less ½ log n for each parameter, in nats, with
 	// n the number of rows.
 	bic(parents dgraph.Set) float64
-	// Posterior returns a function that draws the parameters θ of a family. They have the layout of
-	// the problem, with zeros in coordinates that the family does not use.
+	// Posterior returns a function that draws the parameters θ of a family, in the order of
+	// [sem.Layout]. Coordinates that the family does not use are zero.
 	Posterior(parents dgraph.Set) func(random *rand.Rand) []float64
 	// Moments returns the posterior means and variances of the weights of the parents, in ascending
 	// order of the parents. It returns nil if weights are not part of the answer, for example if
@@ -32,8 +32,8 @@ type Form interface {
 	LogJoint(parents dgraph.Set, theta []float64) float64
 }
 
-// ClosedForm returns the form of a node for the rows without soft interventions. For mechanisms
-// that are neural networks it returns the form of linear mechanisms, as a first approximation.
+// ClosedForm returns the form of a node for the rows without soft interventions. If mechanisms are
+// neural networks it returns the form of linear mechanisms, as a first approximation.
 func (p *Problem) ClosedForm(node int) Form {
 	switch p.Model.Mechanism {
 	case sem.BGe:
@@ -62,7 +62,7 @@ func (p *Problem) Forms() []Form {
 func (p *Problem) newForms() []Form {
 	forms := make([]Form, p.Data.Nodes())
 	for j := range forms {
-		switch first := forms[0].(type) { // if all rows count for all nodes (Counted is nil), nodes share the matrices of the first
+		switch first := forms[0].(type) { // without interventions (Counted is nil), nodes share the matrices of the first node
 		case *BGe:
 			if p.Data.Counted == nil {
 				forms[j] = first.forNode(j)
@@ -100,7 +100,7 @@ func (p *Problem) ExactScores(ctx gocontext.Context, progress func(done, total i
 		scores.KHat, scores.Missed = make([]float64, len(p.Families)), make([]float64, len(p.Families))
 	}
 	forms := p.Forms()
-	if p.Weighs() { // computed in parallel first, because importance weights take long; the forms keep the evidences
+	if p.Weighs() { // first in parallel, because importance sampling takes long; the forms keep these evidences
 		if err := p.weighFamilies(ctx, forms, progress); err != nil {
 			return Scores{}, err
 		}
@@ -139,8 +139,8 @@ func (p *Problem) weighFamilies(ctx gocontext.Context, forms []Form, progress fu
 	})
 }
 
-// ExactParameters returns a source that draws parameters from their posterior given a family, a
-// node with a set of parents. The argument of the source is an index of families.
+// ExactParameters returns a source that draws parameters from their posterior given a family (a
+// node with a set of parents). The argument of the source is an index of the slice families.
 func (p *Problem) ExactParameters(families []dgraph.Family, random *rand.Rand) ParameterSource {
 	forms := p.Forms()
 	known := map[int]func(*rand.Rand) []float64{}
@@ -158,6 +158,6 @@ func (p *Problem) ExactParameters(families []dgraph.Family, random *rand.Rand) P
 	}
 }
 
-// MostKept is the largest number of families whose posterior is kept for further draws, at about 10
-// kB each.
+// MostKept is the largest number of families (nodes with sets of parents) whose posterior is kept
+// for further draws, at about 10 kB each.
 const MostKept = 1 << 14

@@ -13,14 +13,14 @@ import (
 	"github.com/transdim/vti/dag/tables"
 )
 
-// noiseless is the largest share of the squares of a column, left by the regression on other
-// columns, that is taken for rounding. The other columns then determine the column.
+// noiseless is the largest residual sum of squares of a column given other columns, as a share of
+// its sum of squares, that is taken for rounding: the other columns then determine the column.
 const noiseless = 1e-20
 
 // checkNoise returns an error if other columns determine a column without noise, such as a copy, a
 // column in another unit, or a sum. An unknown noise scale would then be the scale of rounding.
-// With n rows, only columns up to index n − 2 are checked against all columns before them, since a
-// linear function of more columns can reproduce any column.
+// With n rows, at most n − 2 columns predict another one, since more columns can reproduce any
+// column.
 func checkNoise(d *tables.Data) error {
 	root := mat.NewDense(d.Nodes(), d.Nodes(), RootOfGram(d, -1))
 	columns := make([][]float64, d.Nodes())
@@ -32,7 +32,7 @@ func checkNoise(d *tables.Data) error {
 			}
 		}
 	}
-	for j, column := range columns { // the diagonal entry is the residual of a column given the columns before it
+	for j, column := range columns { // the diagonal entry is the size of the residual of a column given the columns before it
 		if j > d.Rows()-2 {
 			return nil
 		}

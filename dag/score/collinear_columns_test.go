@@ -10,8 +10,8 @@ import (
 	"github.com/transdim/vti/dag/tables"
 )
 
-// A column that other columns determine without noise is refused with the names of these columns. A
-// noise of a millionth, few rows and a known noise scale are no reasons to refuse.
+// A column that other columns determine without noise is refused with the names of these columns.
+// It is not refused with a noise of a millionth, with few rows, or with a known noise scale.
 func TestColumnsWithoutNoise(t *testing.T) {
 	random := randomOf(3)
 	problem := func(rows int, options ModelOptions, make func() []float64) error {

@@ -9,7 +9,7 @@
 //
 // A [Problem] is a table with mechanisms, priors and constraints. Its closed forms ([Form]) are
 // linear regressions with independent weights, the BGe score, the BDeu score of categories, and
-// forms for tables of numbers and categories, whose logistic regressions have importance weights
-// nearly as accurate as a closed form. [Joint] has evidences of sets of columns, for searches
-// through many sets of parents.
+// regressions for tables of numbers and categories. Evidences of logistic regressions are estimated
+// by importance sampling, nearly as accurately. [Joint] has evidences of sets of columns, for
+// searches through many sets of parents.
 package score

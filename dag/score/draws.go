@@ -9,26 +9,25 @@ import (
 	dgraph "github.com/transdim/vti/dag/graph"
 )
 
-// Sample holds draws of graphs with the parameters of all nodes. A node with a set of parents is
-// called a family below.
+// Sample holds draws of graphs with the parameters of all nodes.
 type Sample struct {
 	Parents [][]dgraph.Set // [draw][node]
-	Thetas  [][][]float64  // parameters [draw][node], for the working columns; 0 if not used
+	Thetas  [][][]float64  // parameters [draw][node], for the scaled columns; 0 if not used
 	Chain   []int32        // number of the chain of each draw, from 1; nil for independent draws
 }
 
-// Count returns the different graphs, the most frequent first.
+// Count returns the different graphs with their numbers of draws, the most frequent first.
 func (d Sample) Count() []Draw {
 	m, families := FamiliesOf(d.Parents)
 	return CountDraws(m, families)
 }
 
-// Thin returns a part of the draws of chains, evenly spread. The argument most is about the number
-// of draws that it keeps. Draws are ordered by time, and at each time by chain.
+// Thin keeps draws of Markov chains, evenly spread. Their number is about the argument most. Draws
+// are ordered by time, and at each time by chain.
 func (d Sample) Thin(most int) (kept Sample) {
 	every := max(1, len(d.Parents)/most)
 	for chains := int(slices.Max(d.Chain)); divisor(every, chains) > 1; {
-		every++ // with a common divisor some chains would not be kept
+		every++ // with a common divisor of every and the number of chains, draws would come from a part of the chains
 	}
 	for k := 0; k < len(d.Parents); k += every {
 		kept.Parents, kept.Thetas, kept.Chain = append(kept.Parents, d.Parents[k]), append(kept.Thetas, d.Thetas[k]), append(kept.Chain, d.Chain[k])
@@ -41,8 +40,8 @@ func (d Sample) Each(every int) Sample {
 	return Sample{Parents: EachOf(d.Parents, every), Thetas: EachOf(d.Thetas, every), Chain: EachOf(d.Chain, every)}
 }
 
-// Split returns the families that occur in the drawn graphs, with the fraction of draws that have
-// each, and a source of parameters that picks at random among the parameters drawn with a family.
+// Split returns the families (nodes with sets of parents) in the drawn graphs, with the fraction of
+// draws that have each, and a source that picks at random among a family's drawn parameters.
 func (d Sample) Split(random *rand.Rand) (Mixture, ParameterSource) {
 	m, families := FamiliesOf(d.Parents)
 	thetas := make([][][]float64, len(m.Families))
@@ -54,8 +53,9 @@ func (d Sample) Split(random *rand.Rand) (Mixture, ParameterSource) {
 	return m, func(family int) ([]float64, int) { return thetas[family][random.IntN(len(thetas[family]))], 0 }
 }
 
-// FamiliesOf returns the families that occur in graphs, with the fraction of graphs that have each.
-// byGraph holds for each graph and node the index of the family in m.Families.
+// FamiliesOf returns the families (nodes with sets of parents) that occur in graphs, with the
+// fraction of graphs that have each. byGraph holds, for each graph and node, an index of
+// m.Families.
 func FamiliesOf(graphs [][]dgraph.Set) (m Mixture, byGraph [][]int) {
 	place := map[dgraph.Family]int{}
 	for _, parents := range graphs {
@@ -84,8 +84,8 @@ func divisor(a, b int) int {
 	return a
 }
 
-// SampleFrom draws the parameters of graphs, node by node. Each graph is a list of indices of
-// families, one for each node.
+// SampleFrom draws the parameters of graphs. A graph has, for each node, an index of the list
+// families (nodes with sets of parents).
 func SampleFrom(graphs [][]int, families []dgraph.Family, source ParameterSource) (d Sample) {
 	for _, graphFamilies := range graphs {
 		parents, thetas := make([]dgraph.Set, len(graphFamilies)), make([][]float64, len(graphFamilies))
@@ -98,8 +98,8 @@ func SampleFrom(graphs [][]int, families []dgraph.Family, source ParameterSource
 	return d
 }
 
-// CountDraws returns the different graphs, the most frequent first. Each graph is a list of indices
-// of m.Families, one for each node.
+// CountDraws returns the different graphs with their numbers of draws, the most frequent first. The
+// argument graphs has, for each graph and node, an index of m.Families.
 func CountDraws(m Mixture, graphs [][]int) []Draw {
 	place := map[string]int{}
 	var draws []Draw

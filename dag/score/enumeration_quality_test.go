@@ -49,8 +49,8 @@ func harderSets() (sets []enumerationSet) {
 }
 
 // TestChainsAgainstEnumeration runs chains over graphs on all 30 tables and on harder tables, and
-// compares exact sums too. Of the 800 edges one is off by 4 standard errors by chance in 1 of 20
-// such runs:
+// compares exact sums too. By chance, one of the 800 edges is off by 4 standard errors in 1 of 20
+// runs of the command
 //
 //	go test -tags quality -run ChainsAgainstEnumeration -v ./dag -args -enumeration.seed 100
 func TestChainsAgainstEnumeration(t *testing.T) {

@@ -48,8 +48,8 @@ func chainOf(j int, before, noise []float64) float64 {
 	return 0.5*before[j-1] + noise[j]
 }
 
-// copiesOf makes the second node a copy of the first and the last node the sum of two other nodes,
-// each plus noise of the given size.
+// copiesOf makes the second node a copy of the first node, and the last node the sum of two other
+// nodes, both plus noise of the given size.
 func copiesOf(size float64) func(j int, before, noise []float64) float64 {
 	return func(j int, before, noise []float64) float64 {
 		switch {
@@ -118,7 +118,8 @@ func enumerationSets() (sets []enumerationSet) {
 	return sets
 }
 
-// build returns the problem of a table, its values, and which rows count for which node.
+// build returns the problem of a table, its values by row, and whether each row counts for each
+// node, that is, does not set it.
 func (s enumerationSet) build(t *testing.T, seed uint64) (p *score.Problem, values [][]float64, counted [][]bool) {
 	t.Helper()
 	random := dagtest.Random(seed)
@@ -209,8 +210,8 @@ func wideStandardised(values [][]float64) wideMatrix {
 	return scaled
 }
 
-// wideBGe returns the score of a family by Kuipers, Moffa and Heckerman (2014, equations 4 to 6),
-// from the standardised rows that count for the family.
+// wideBGe returns the BGe score of a node with a set of parents by Kuipers, Moffa and Heckerman
+// (2014, equations 4 to 6), from the standardised rows that do not set the node.
 func wideBGe(rows wideMatrix, f dgraph.Family) float64 {
 	n, nodes := float64(len(rows)), float64(len(rows[0]))
 	const meanWeight = 1.0
@@ -256,10 +257,10 @@ func wideBGe(rows wideMatrix, f dgraph.Family) float64 {
 }
 
 // enumerate returns the probability of every edge under the sparse prior, by a loop over all
-// matrices of zeros and ones. It computes the scores of families independently of the package.
+// matrices of zeros and ones. It computes scores independently of the package.
 func (s enumerationSet) enumerate(p *score.Problem, values [][]float64, counted [][]bool) [][]float64 {
 	scaled, n := wideStandardised(values), s.nodes
-	weights := make([][]float64, n) // by node and parents as bits
+	weights := make([][]float64, n) // weights of nodes with sets of parents, by node and parents as bits
 	for j := range weights {
 		var rows wideMatrix
 		for row := range scaled {
@@ -337,8 +338,8 @@ func acyclicBits(parents []int) bool {
 	return true
 }
 
-// worstZ compares the edge probabilities of an answer with the wanted ones. It returns the largest
-// difference, and the largest difference in standard errors.
+// worstZ returns the largest difference between edge probabilities of an answer and the exact
+// probabilities want, and the largest difference in standard errors of the answer.
 func worstZ(want [][]float64, r *dag.Result) (difference, z float64) {
 	for _, e := range r.Edges {
 		from, to := slices.Index(r.Data.Nodes, e.From), slices.Index(r.Data.Nodes, e.To)
@@ -356,10 +357,10 @@ func worstZ(want [][]float64, r *dag.Result) (difference, z float64) {
 }
 
 // The edge probabilities of 30 tables of 4 and 5 nodes agree with an independent enumeration of all
-// graphs. The tables have from 3 rows on, columns that are copies up to 1e-8, scales from 1e-9 to
-// 1e9, interventions, and categories. Sums are exact to 1e-6. Chains run for a sixth of the tables
-// here, and for all tables with -tags quality. They are within 4 of their standard errors; for 16
-// edges in 5 tables this fails by chance in 1 of 200 seeds.
+// graphs. There are tables with only 3 rows, columns that are copies up to 1e-8, scales from 1e-9
+// to 1e9, interventions, and categories. Sums are exact to 1e-6. Chains run for a sixth of the
+// tables, and for all with -tags quality. They are within 4 of their standard errors; for 16 edges
+// in 5 tables this fails by chance with 1 of 200 seeds.
 func TestEdgesAgainstEnumeration(t *testing.T) {
 	testkit.Long(t)
 	for k, s := range enumerationSets() {
@@ -379,7 +380,8 @@ func TestEdgesAgainstEnumeration(t *testing.T) {
 	}
 }
 
-// checkChains fails if chains are trusted and wrong.
+// checkChains fails if the verdict on chains is that they can be trusted, and their answer is
+// wrong.
 func (s enumerationSet) checkChains(t *testing.T, seed int, p *score.Problem, want [][]float64) {
 	chains, err := dag.RunGraphChains(t.Context(), p, dag.GraphChainsConfig{Chains: walk.ChainConfig{Seed: uint64(seed)}})
 	require.NoError(t, err, s.name)

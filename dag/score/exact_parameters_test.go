@@ -14,7 +14,7 @@ import (
 )
 
 // Draws of a coefficient with known noise have the mean and variance of the conjugate posterior,
-// within 5 standard errors of 4,000 draws. This fails by chance with probability 1e-6.
+// within 5 standard errors of 4,000 draws. The test fails by chance with probability 1e-6.
 func TestExactParameters(t *testing.T) {
 	p, err := NewProblem(chainData(t, 30, tables.DataOptions{Scaling: tables.Center}), ModelOptions{Sigma: 0.9, PriorSD: 1.2}, tables.Constraints{})
 	require.NoError(t, err)
@@ -39,7 +39,7 @@ func TestExactParameters(t *testing.T) {
 
 // With unknown noise and few rows, where the posterior is far from normal, draws of the coefficient
 // and of log σ have the mean and variance of a sum over a grid of the two parameters, within 5
-// standard errors of 40,000 draws. This fails by chance with probability 2e-6.
+// standard errors of 40,000 draws. The test fails by chance with probability 2e-6.
 func TestExactParametersOfUnknownNoise(t *testing.T) {
 	d := chainData(t, 4, tables.DataOptions{})
 	p, err := NewProblem(d, ModelOptions{PriorSD: 1.2}, tables.Constraints{})

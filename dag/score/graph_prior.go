@@ -13,7 +13,7 @@ import (
 	"github.com/transdim/vti/table"
 )
 
-// GraphPrior is a prior over graphs under which all nodes have the same prior.
+// GraphPrior is a prior over graphs that treats all nodes alike.
 type GraphPrior int
 
 const (

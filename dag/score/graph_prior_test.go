@@ -13,7 +13,8 @@ import (
 )
 
 // The default prior is uniform over the number of parents: the weights of all sets of k parents add
-// up to one for every k. Turning a covered edge does not change the prior of a graph.
+// up to one for every k. Reversing an edge between two nodes with otherwise equal parents does not
+// change the prior of a graph.
 func TestSparsePrior(t *testing.T) {
 	p, err := NewProblem(chainData(t, 20, tables.DataOptions{}), ModelOptions{}, tables.Constraints{})
 	require.NoError(t, err)
@@ -30,8 +31,8 @@ func TestSparsePrior(t *testing.T) {
 	require.Contains(t, p.Priors()[len(p.Priors())-1], "sparse")
 }
 
-// Without data, an edge that is present or absent independently of the other edges has the
-// probability in the file. The order of rows and columns in the file does not matter.
+// The probabilities of edges in a file are the prior probabilities if no cycle is possible. The
+// order of rows and columns in the file does not matter.
 func TestEdgePrior(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "prior.csv")
 	require.NoError(t, os.WriteFile(path, []byte("node,c,a,b\nb,0.9,0.3,NA\nc,,.2,.4\na,0.25,0,0.6\n"), 0o644))

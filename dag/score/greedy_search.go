@@ -19,11 +19,11 @@ func (p *Problem) GreedyBIC(ctx gocontext.Context) (*dgraph.Graph, error) {
 	return p.climb(ctx, func(j int, parents dgraph.Set) float64 { return forms[j].bic(parents) })
 }
 
-// SplineGain finds a graph with spline mechanisms by greedy search. It returns by how many nats the
-// log evidence of the graph found exceeds the log evidence of the given graph with the mechanisms
-// of the problem. If all graphs have the same prior probability, splines raise the log evidence of
-// all graphs together by at least gain + log p, with p the posterior probability of the given
-// graph. SplineGain returns an error only if ctx is cancelled.
+// SplineGain finds a graph with spline mechanisms by greedy search. It returns the log evidence in
+// nats of this graph less the log evidence of the given graph with the mechanisms of the problem.
+// If all graphs have the same prior probability, splines raise the log evidence of all graphs
+// together by at least gain + log p, with p the posterior probability of the given graph.
+// SplineGain returns an error only if ctx is cancelled.
 func (p *Problem) SplineGain(ctx gocontext.Context, graph *dgraph.Graph) (gain float64, err error) {
 	curved := *p
 	curved.Model.Mechanism = sem.Spline
@@ -43,9 +43,9 @@ func (p *Problem) SplineGain(ctx gocontext.Context, graph *dgraph.Graph) (gain f
 	return gain, nil
 }
 
-// climb starts from the graph with only the required edges. It moves to the neighbour with the
-// largest sum of scores, by adding, removing or turning an edge within the constraints, until no
-// neighbour has a larger sum, and returns the last graph.
+// climb returns a graph at a local maximum of the sum of scores over nodes. It starts from the
+// graph with only the required edges, and adds, removes or reverses the best edge within the
+// constraints until no such change raises the sum.
 func (p *Problem) climb(ctx gocontext.Context, scoreOf func(j int, parents dgraph.Set) float64) (*dgraph.Graph, error) {
 	s, pairs := p.Structure, dgraph.OrderedPairs(p.Structure.Nodes)
 	known := map[dgraph.Family]float64{}

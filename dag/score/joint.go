@@ -12,15 +12,14 @@ import (
 
 // Joint is the joint distribution of columns with the parameters integrated out. With L(S) the log
 // evidence of a set S of columns, up to a constant, log p(x_j | x_pa) = L(pa ∪ j) − L(pa) for a
-// node j with the parents pa. One value L(S) serves for every node j in S. Sets that differ in one
-// column are evaluated together (JointStack.Evidences). Joint is exact for BDeu and BGe. Linear
-// mechanisms with independent weights and mixed tables have no such distribution. For both, the BGe
-// of standardised columns, with contrasts for the levels of categories, is used in its place to
-// guide a search. Spline mechanisms are replaced by linear ones.
+// node j with the parents pa. One value L(S) serves for every node j in S. Joint is exact for the
+// BDeu and BGe scores. Linear mechanisms with independent weights, splines and mixed tables have no
+// such distribution. To guide a search, the BGe score of standardised columns, with contrasts for
+// the levels of categories, is used for them.
 type Joint interface {
-	// Stack returns a stack that holds the columns of the nodes in base, and L of these columns
-	// (evidence). items lists the nodes whose columns may be pushed; the methods of the stack name
-	// them by their index in items (place).
+	// Stack returns a stack that holds the columns of the nodes in base, and the log evidence L of
+	// these columns. items lists the nodes whose columns may be pushed. The methods of the stack
+	// identify a node by its index in items, its place.
 	Stack(base dgraph.Set, items []int) (stack JointStack, evidence float64)
 }
 
@@ -30,13 +29,13 @@ type Joint interface {
 type JointStack interface {
 	Push(place int)
 	Pop()
-	// Evidences sets out[k] to L of the set with the columns of place k in addition, for each k
-	// below len(out). These places must be lower than all pushed places.
+	// Evidences sets out[k] to the log evidence L of the columns in the stack together with the
+	// columns of place k, for each k below len(out). These places must be lower than all pushed
+	// places.
 	Evidences(out []float64)
 }
 
-// NewJoint returns the joint distribution over the rows that count for a node, in which it was not
-// set from outside. Rows with soft interventions on the node are left out.
+// NewJoint returns the joint distribution of columns in the rows without an intervention on node.
 func (p *Problem) NewJoint(node int) Joint {
 	switch p.Model.Mechanism {
 	case sem.Categorical:
@@ -74,9 +73,8 @@ func standardized(rows [][]float64) [][]float64 {
 	return out
 }
 
-// JointCost returns about the time in nanoseconds to compute L, the log evidence of a set of
-// columns, for size columns in addition to the columns of base. The constants were measured on one
-// machine; the result only limits how far a search goes.
+// JointCost returns a rough time in nanoseconds for computing the log evidence of the columns of
+// base and size further columns. The result only limits how far a search goes.
 func (p *Problem) JointCost(node, size int, base dgraph.Set) float64 {
 	if p.Model.Mechanism != sem.Categorical {
 		return 25 + 2*float64(size+base.Len())

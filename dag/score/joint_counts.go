@@ -13,12 +13,12 @@ import (
 // of the set, is the sum over cells of log Γ(a + n) − log Γ(a), for n rows in the cell.
 type jointCounts struct{ form *BDeu }
 
-// countStack counts the rows in the cells of a table. Cells of base and the first two pushed
-// columns are counted row by row. The rows are then sorted by these cells into 64-bit words, one
-// bit for each row, such that a word holds rows of one cell only. Rows are not sorted if more than
-// one word for four rows would be needed. Each level of every column that can still be pushed
-// becomes a bit mask over these rows (a plane). Cells of more columns are then counted 64 rows at a
-// time, as long as this takes fewer steps than there are rows.
+// countStack counts the rows in the cells of a contingency table. For the base and the first two
+// pushed columns it counts row by row. The rows are then sorted by these cells into 64-bit words,
+// one bit for each row, such that a word holds rows of one cell only, unless this needs more than
+// one word for four rows. Each level of every column that can still be pushed becomes a bit mask
+// over the sorted rows (a plane). Cells of more columns are counted 64 rows at a time if this takes
+// fewer steps than there are rows.
 type countStack struct {
 	*BDeu
 	items  []int
@@ -27,14 +27,14 @@ type countStack struct {
 
 	starts []int    // first word of each cell of base and two columns, then the number of words W
 	rowBit []int32  // index of the bit of each row, counted over all words
-	planes []uint64 // bit masks, W words each, of the levels of each column at a lower place than the two
-	first  []int    // index of the first plane of each place
+	planes []uint64 // bit masks, W words each, of the levels of the columns that can still be pushed
+	first  []int    // index of the first plane of the column at each place
 
 	counts []int32
 	known  map[int][]float64 // results of rising, by the number of cells of the table
 }
 
-// countFrame holds the combinations of values of the columns pushed so far.
+// countFrame holds the combinations of values of base and the columns pushed so far.
 type countFrame struct {
 	place       int
 	cells       int     // number of possible combinations, at most moreCells
@@ -46,8 +46,8 @@ type countFrame struct {
 	totals      []int32
 }
 
-// moreCells takes the place of every larger number of cells, which could overflow. In so large a
-// table hardly any cell has more than a few rows.
+// moreCells replaces every larger number of cells, which could overflow. In a table of this size
+// hardly any cell has more than a few rows.
 const moreCells = 1 << 40
 
 func (j jointCounts) Stack(base dgraph.Set, items []int) (JointStack, float64) {
@@ -61,7 +61,8 @@ func (j jointCounts) Stack(base dgraph.Set, items []int) (JointStack, float64) {
 	return s, s.sum(counts, s.frames[0].cells)
 }
 
-// sum returns L for the counts of rows in a table with the given number of cells.
+// sum returns the log evidence of counts of rows in a contingency table with the given number of
+// cells.
 func (s *countStack) sum(counts []int32, cells int) (sum float64) {
 	table := s.table(cells)
 	for _, n := range counts {
@@ -181,8 +182,8 @@ func (s *countStack) sort() {
 	}
 }
 
-// split divides the masks of the frame below by the levels of the column pushed last, if this takes
-// fewer steps than there are rows.
+// split divides the masks of the previous frame by the levels of the column pushed last, if this
+// takes fewer steps than there are rows.
 func (s *countStack) split() {
 	before, f := &s.frames[s.depth-1], &s.frames[s.depth]
 	levels := s.levels[s.items[f.place]]
@@ -207,7 +208,7 @@ func (s *countStack) split() {
 	}
 }
 
-// plane returns the mask of the rows in which the column at a place has a level.
+// plane returns the bit mask of the rows in which the column at a place has the given level.
 func (s *countStack) plane(place, level, words int) []uint64 {
 	return s.planes[(s.first[place]+level)*words:][:words]
 }
@@ -241,8 +242,8 @@ func (s *countStack) sumRows(place, levels, cells int) float64 {
 	return s.sum(counts, cells)
 }
 
-// sumWords returns L of the set with the column at place in addition, counting word by word. It
-// counts the levels from the second on; the remaining rows of a cell have the first level.
+// sumWords returns the log evidence of the pushed columns and the column at place, counting 64 rows
+// at a time. It counts all levels but the first; the remaining rows of a cell have the first level.
 func (s *countStack) sumWords(f *countFrame, place, levels int, table []float64) (sum float64) {
 	words, cells := s.starts[len(s.starts)-1], len(s.starts)-1
 	ends := s.starts[1:]
@@ -269,7 +270,7 @@ func (s *countStack) sumWords(f *countFrame, place, levels int, table []float64)
 	return sum
 }
 
-// sumPairs is the part of sumWords for columns of two levels, where most of the time is spent.
+// sumPairs is the part of sumWords for columns of two levels, written for speed.
 func sumPairs(mask, plane []uint64, totals []int32, ends []int, table []float64) (sum float64) {
 	w := 0
 	plane, ends = plane[:len(mask)], ends[:len(totals)]

@@ -8,18 +8,17 @@ import (
 	"github.com/transdim/vti/internal/logsum"
 )
 
-// jointNormal is the [Joint] distribution of BGe. The log evidence of a set S of columns is L(S) =
-// log p(x_S) = c_|S| − (n + |S| + 2)/2 log D. D is the determinant of the rows and columns S of RᵀR
-// (see [BGe]), n the number of rows of the data, and c_|S| a constant that depends on the number of
-// columns |S|.
+// jointNormal is the [Joint] distribution of the BGe score. The log evidence of a set S of columns
+// is L(S) = log p(x_S) = c_|S| − (n + |S| + 2)/2 log D. D is the determinant of the rows and
+// columns S of RᵀR (see [BGe]), n the number of rows of the data, and c_|S| a constant that depends
+// on the number of columns |S|.
 type jointNormal struct {
 	form    *BGe
 	columns [][]int // columns of each node; nil if each node has one column
 }
 
-// normalStack is a Cholesky factor of rows and columns of RᵀR to which columns are added, with the
-// residual squares of the columns that are not in the factor. An item is a node whose columns can
-// be pushed; its place is its index.
+// normalStack is a Cholesky factor of the pushed rows and columns of RᵀR, with the residual sums of
+// squares of the other columns. An item is a node whose columns can be pushed.
 type normalStack struct {
 	*jointNormal
 	gram   []float64 // RᵀR of the columns of items followed by the columns of base [M·M]
@@ -27,14 +26,14 @@ type normalStack struct {
 	starts []int     // first column of each item and node of base, and M
 	pushed []int     // columns that are in the factor
 	along  [][]float64
-	rest   [][]float64 // residual squares of each column, by the number of columns in the factor
+	rest   [][]float64 // residual sum of squares of each column, by number of columns in the factor
 	logDet []float64   // log D, by the number of columns in the factor
 	places []int       // number of columns in the factor before each Push
 	level  []float64   // constant c by the number of columns
 }
 
-// leastRest bounds the residual squares of a column from below, as a share of its squares, since
-// smaller residuals are rounding.
+// leastRest is the least residual sum of squares of a column, as a share of its sum of squares;
+// smaller values are rounding errors.
 const leastRest = 1e-12
 
 func (j *jointNormal) Stack(base dgraph.Set, items []int) (JointStack, float64) {
@@ -62,7 +61,7 @@ func (j *jointNormal) Stack(base dgraph.Set, items []int) (JointStack, float64) 
 	s.rest, s.logDet = [][]float64{squares}, []float64{0}
 	s.level = make([]float64, s.width+1)
 	n := float64(j.form.rows)
-	for k := range s.width { // see [BGe.evidenceOf]
+	for k := range s.width { // the constant terms of [BGe.evidenceOf]
 		size := j.form.degrees(k)
 		s.level[k+1] = s.level[k] + math.Log(bgeMeanWeight/(n+bgeMeanWeight))/2 + logsum.Gamma((n+size)/2) - logsum.Gamma(size/2) - n/2*math.Log(math.Pi) + (size+float64(k))/2*math.Log(bgeScale)
 	}
@@ -72,7 +71,7 @@ func (j *jointNormal) Stack(base dgraph.Set, items []int) (JointStack, float64) 
 	return s, s.evidence(len(s.pushed), s.logDet[len(s.pushed)])
 }
 
-// evidence returns L of a set with the given number of columns and log determinant.
+// evidence returns the log evidence of a set with the given number of columns and log determinant.
 func (s *normalStack) evidence(columns int, logDet float64) float64 {
 	return s.level[columns] - (float64(s.form.rows)+bgeExcess+float64(columns))/2*logDet
 }
@@ -89,7 +88,8 @@ func (s *normalStack) Pop() {
 	s.places = s.places[:len(s.places)-1]
 }
 
-// pushColumn adds column c to the factor. Until c is removed, only columns before it may be added.
+// pushColumn adds column c to the factor. Until c is removed, only columns with a lower index may
+// be added.
 func (s *normalStack) pushColumn(c int) {
 	depth := len(s.pushed)
 	if len(s.along) == depth {

@@ -44,8 +44,8 @@ func jointProblem(t *testing.T, rows int, levels []int, options ModelOptions) *P
 	return p
 }
 
-// everySet calls each for all sets of at least two items, with the places of the set's items and L
-// of the set together with the base.
+// everySet calls the function each for all sets of 2 to most items, with the places of the items
+// and the log evidence L of the set together with the base.
 func everySet(stack JointStack, items, most int, each func(places []int, value float64)) {
 	var from func(places []int, below int)
 	from = func(places []int, below int) {
@@ -66,9 +66,8 @@ func everySet(stack JointStack, items, most int, each func(places []int, value f
 	from(nil, items)
 }
 
-// TestJointGivesFamilies checks that differences of L are the evidences of families that their
-// forms compute one by one, with and without a base, both where rows are counted one by one and
-// where they are counted by words.
+// TestJointGivesFamilies checks that differences of log evidences L of sets of columns are the
+// evidences of nodes given their parents. This includes rows counted one by one and 64 at a time.
 func TestJointGivesFamilies(t *testing.T) {
 	for name, p := range map[string]*Problem{
 		"two levels": jointProblem(t, 700, []int{2, 2, 2, 2, 2, 2, 2}, ModelOptions{}),
@@ -105,8 +104,8 @@ func TestJointGivesFamilies(t *testing.T) {
 	}
 }
 
-// TestJointOfMixedTables checks that L of a set does not depend on the order of its columns, and
-// that columns which predict a category or a number raise L more than other columns.
+// TestJointOfMixedTables checks that the log evidence of a set does not depend on the order of its
+// columns, and that columns which predict a category or a number raise it more than other columns.
 func TestJointOfMixedTables(t *testing.T) {
 	p := jointProblem(t, 200, []int{0, 3, 0, 2, 0, 4}, ModelOptions{Mechanism: sem.Mixed})
 	values := map[dgraph.Set]float64{}

@@ -15,14 +15,15 @@ import (
 )
 
 // LinearForm is the [Form] of a node with linear mechanisms: a regression of the node on its
-// parents without intercept, whose weights are N(0, σ0²). Package exact computes it by a singular
-// value decomposition. An unknown noise scale is integrated out.
+// parents without intercept, with N(0, σ0²) priors of weights. Package exact computes it by a
+// singular value decomposition, and integrates an unknown noise scale out.
 type LinearForm struct {
 	node, rows int
 	layout     sem.Layout
 	priorSD    float64
 	noise      exact.Noise
-	// root holds the columns of R, where RᵀR = Σ x xᵀ over the rows that count for the node [N][N].
+	// root holds the columns of R, where RᵀR = Σ x xᵀ over the rows without an intervention on the
+	// node [N][N].
 	root [][]float64
 }
 
@@ -86,7 +87,7 @@ func (l *LinearForm) Posterior(parents dgraph.Set) func(random *rand.Rand) []flo
 	columns, weights := parents.List(), make([]float64, parents.Len())
 	return func(random *rand.Rand) []float64 {
 		theta := make([]float64, l.layout.Dim())
-		if err != nil { // cannot happen: CheckScore has refused the evidence
+		if err != nil { // cannot happen: CheckScore has already refused the family
 			floats.AddConst(math.NaN(), theta)
 			return theta
 		}
@@ -115,7 +116,7 @@ func (l *LinearForm) Moments(parents dgraph.Set) (means, variances []float64) {
 // LogJoint returns log p(x_j, θ | x_pa).
 func (l *LinearForm) LogJoint(parents dgraph.Set, theta []float64) float64 {
 	sum := 0.0
-	residual := slices.Clone(l.root[l.node]) // computed as a vector, because differences of sums of squares would cancel
+	residual := slices.Clone(l.root[l.node]) // as a vector, because differences of sums of squares would lose digits
 	for i := range parents.Nodes() {
 		floats.AddScaled(residual, -theta[i], l.root[i])
 		sum -= dgraph.Square(theta[i]/l.priorSD)/2 + math.Log(l.priorSD) + HalfLog2Pi
@@ -128,10 +129,9 @@ func (l *LinearForm) LogJoint(parents dgraph.Set, theta []float64) float64 {
 	return sum
 }
 
-// RootOfGram returns R [N·N] with RᵀR = Σ x xᵀ, from a QR decomposition. The sum is over the rows
-// that count for a node, with values as the mechanism of the node sees them, or over all rows if
-// node is −1. Sums of squares of residuals from R keep their digits, unlike differences of entries
-// of the Gram matrix.
+// RootOfGram returns R [N·N] with RᵀR = Σ x xᵀ, from a QR decomposition, which keeps the digits of
+// residuals. The sum is over the rows without an intervention on a node, centred as for its
+// mechanism, or over all rows if node is −1.
 func RootOfGram(d *tables.Data, node int) []float64 {
 	nodes := d.Nodes()
 	x := mat.NewDense(max(d.Rows(), nodes), nodes, nil) // surplus rows of zeros change nothing

@@ -11,7 +11,7 @@ import (
 	"github.com/transdim/vti/dag/tables"
 )
 
-// BenchmarkLinearScore measures the log evidence of one family with unknown noise.
+// BenchmarkLinearScore measures the log evidence of a node given its parents with unknown noise.
 func BenchmarkLinearScore(b *testing.B) {
 	for _, parents := range []int{0, 1, 3, 6, 12} {
 		b.Run(fmt.Sprintf("%d parents", parents), func(b *testing.B) {

@@ -16,8 +16,8 @@ import (
 	"github.com/transdim/vti/table"
 )
 
-// Scores with known noise agree with the density of the response, whose covariance is σ²I + σ0²XXᵀ,
-// and scores with unknown noise agree with a Riemann sum over log σ.
+// Log evidences with known noise σ agree with the normal density of the response with covariance
+// σ²I + σ0²XXᵀ, for predictors X. With unknown noise they agree with a Riemann sum over log σ.
 func TestExactScoresAgainstTheDensity(t *testing.T) {
 	d := chainData(t, 12, tables.DataOptions{})
 	density := func(f dgraph.Family, sigma, priorSD float64) float64 {

@@ -23,10 +23,9 @@ import (
 //
 // The difference between two levels has twice these variances. Its intercept therefore has a
 // standard deviation of 4, so that levels of one percent are no surprise. Its slope has a standard
-// deviation of 2 per standard deviation of the number. In units of the standard deviation of the
-// noise, [groupsForm] has the same prior for a number that depends on a category. Hence a weak
-// dependence between a number and a category gives little evidence of its direction, and neither
-// does any dependence between two categories.
+// deviation of 2 per standard deviation of the number. A number that depends on a category has the
+// same prior in units of its noise ([groupsForm]). Hence a weak dependence between a number and a
+// category, or any dependence between two categories, gives little evidence of its direction.
 const (
 	interceptVariance = 8.0
 	slopeVariance     = 1 / bgeScale
@@ -35,14 +34,14 @@ const (
 
 // logisticForm is the form of a category of a mixed table: p(level l | x) ∝ exp(η_l) with η = H Θ
 // x. H holds the orthonormal contrasts of the levels, and Θ coefficients with independent normal
-// priors. x is a one followed by the columns of the parents, less their means over the rows that
-// count (in which the node was not set by an intervention). The log posterior of Θ is strictly
-// concave. Evidences are means of importance weights of draws around the mode of Θ.
+// priors. x is a one followed by the columns of the parents, less their means over the rows in
+// which no intervention set the node. The log posterior of Θ is strictly concave. Evidences are
+// means of importance weights of draws around the mode of Θ.
 type logisticForm struct {
 	columns  *MixedColumns
 	node     int
-	response likelihood.UnorderedCategories // likelihood of the levels, with predictors contrastScale Θ x
-	means    []float64                      // means of the columns over the rows that count [M]
+	response likelihood.UnorderedCategories // likelihood of the levels, given predictors contrastScale Θ x
+	means    []float64                      // means of the columns over the rows without an intervention on the node [M]
 	values   [][]float64                    // centred columns in these rows [M][n]
 	levels   []float64                      // level of the node in these rows
 
@@ -127,7 +126,7 @@ func (l *logisticForm) family(parents dgraph.Set) *logisticFamily {
 	return f
 }
 
-// linear returns the predictors of the response, by contrast and row [K·n].
+// linear returns the linear predictors of the response, by contrast and row [K·n].
 func (f *logisticFamily) linear(theta []float64) []float64 {
 	rows, width := len(f.form.levels), len(f.columns)
 	out := make([]float64, len(theta)/width*rows)
@@ -151,8 +150,8 @@ func (f *logisticFamily) logPrior(theta []float64) (sum float64) {
 	return sum
 }
 
-// expand sets the gradient of the log posterior [d] and the lower triangle of its negative Hessian
-// [d·d], given the coefficients and their predictors, with d the number of coefficients.
+// expand computes the gradient of the log posterior [d] and the lower triangle of its negative
+// Hessian [d·d], given d coefficients and their linear predictors.
 func (f *logisticFamily) expand(theta, linear, gradient, hessian []float64) {
 	dim, width, rows := len(theta), len(f.columns), len(f.form.levels)
 	contrasts := dim / width

@@ -16,15 +16,14 @@ import (
 // logisticFamily along random rays, half-lines from the center, its mode. z are coordinates in
 // which the posterior is about round. With d the number of coefficients, the evidence is the
 // surface of the unit sphere times the mean, over directions u, of ∫ r^(d−1) f(z = r u) dr. Regions
-// far from the center, where importance weights of draws have their tail, are part of the
-// integrals. The integrals are bounded for every posterior, since the posterior is log-concave and
-// has the tails of its prior.
+// far from the center, which draws would miss, are part of the integrals. The integrals are
+// bounded, since the posterior is log-concave and has the tails of its prior.
 type logisticRays struct {
 	family *logisticFamily
 	center []float64
-	linear []float64    // predictors at the center
+	linear []float64    // linear predictors at the center
 	factor dense.Factor // Cholesky factor L of the precision LLᵀ; z = Lᵀ(θ − center)
-	// log of the surface of the sphere, with the Jacobian from z to θ
+	// log surface of the unit sphere plus the log Jacobian from z to θ
 	logSurface float64
 }
 
@@ -48,17 +47,17 @@ func (q *logisticRays) pair(random *rand.Rand, logs []float64) []float64 {
 	return logs
 }
 
-// These constants set the accuracy of the integral along a ray over log r. The integral ends on
-// both sides where the log of the integrand is rayDepth below its largest value. Steps are halved
-// until sums over every second node differ from the full sums by at most rayAgreement, relatively;
-// the error is then about the square of rayAgreement.
+// These constants set the accuracy of the integral along a ray, a sum over equal steps of log r. It
+// ends on both sides where the log of the integrand is rayDepth below its largest value. Steps are
+// halved until the sum over every second step has a relative difference of at most rayAgreement;
+// the relative error is then about the square of rayAgreement.
 const (
 	rayDepth     = 16.0
 	rayAgreement = 0.02
 )
 
-// along returns the log of the integral in the direction of step times the surface of the sphere. A
-// step changes the predictors by shift.
+// along returns the log of the integral along a ray times the surface of the sphere. A unit of r
+// changes the coefficients by step and the linear predictors by shift.
 func (q *logisticRays) along(step, shift []float64) float64 {
 	dim := float64(len(step))
 	linear, point := make([]float64, len(shift)), make([]float64, len(step))
@@ -76,8 +75,8 @@ func (q *logisticRays) along(step, shift []float64) float64 {
 	return over.Log + q.logSurface
 }
 
-// estimateEvidence takes pairs of rays, least at first, and doubles their number until the estimate
-// is accurate enough or there are at least most pairs.
+// estimateEvidence integrates along pairs of rays. Their number begins with least and is doubled
+// until the estimate is accurate enough or the number is at least most.
 func (q *logisticRays) estimateEvidence(random *rand.Rand, least, most int) (estimate logisticEvidence) {
 	var logs, pairs []float64
 	for count := least; ; count *= 2 {

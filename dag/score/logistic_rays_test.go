@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Scores computed in parallel have exactly the values of scores computed one by one, in any order.
+// Log evidences computed in parallel are exactly equal to log evidences computed one by one.
 func TestMixedScoresSideBySide(t *testing.T) {
 	for _, name := range []string{"separated", "rare"} {
 		text := mixedTables()[name]

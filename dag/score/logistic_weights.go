@@ -15,8 +15,9 @@ import (
 
 // These constants limit the work for one evidence of a category given a set of parents. The number
 // of pairs of draws begins with startRows divided by the number of rows, but at least fewestPairs
-// and at most mostStart, and is doubled up to modePairs. The number of pairs of rays begins with
-// fewestRays and is doubled up to mostRays.
+// and at most mostStart, and is doubled up to modePairs. The number of pairs of rays (half-lines
+// from the mode, used if draws do not suffice) begins with fewestRays and is doubled up to
+// mostRays.
 const (
 	startRows   = 1 << 14
 	fewestPairs = 32
@@ -28,35 +29,34 @@ const (
 
 // These constants define a sufficiently accurate evidence.
 const (
-	// leastError is added in squares to every standard error of a log evidence, since few draws do
-	// not show their error: with one coefficient, errors have been 2.7 times a stated error of
-	// 0.006.
+	// leastError is added in quadrature to every standard error of a log evidence, since few draws
+	// do not show their error: errors have been 2.7 times a stated error of 0.006.
 	leastError = 0.004
 	// enoughError is the largest sufficient standard error of a log evidence. If ten sets of
-	// parents have it, the error of the probability of an edge is at most 0.01.
+	// parents have this error, the error of the probability of an edge is at most 0.01.
 	enoughError = 0.015
-	// enoughMissed is the largest sufficient share of the evidence that draws may have missed. The
+	// enoughMissed is the largest accepted share of the evidence that draws may have missed. A
 	// share missed for one set of parents changes the probability of an edge by at most a quarter
-	// of this share. If weights are bounded, fewestPairs pairs suffice.
+	// of the share. If weights are bounded, fewestPairs pairs suffice.
 	enoughMissed = 0.016
 )
 
 // moreDegrees is the excess of the degrees of freedom of the t distribution of draws over the
 // number of coefficients. The t distribution has heavier tails than the posterior, which has the
-// tails of its normal prior, so that weights are bounded. Half and twice give the same answers
-// (docs/benchmarks/constants.md).
+// tails of its normal prior, so that weights are bounded. Half and twice the value give the same
+// answers (docs/benchmarks/constants.md).
 const moreDegrees = 20
 
-// rowsPerDegree is the number of rows for which the t distribution gets another degree of freedom,
-// because the posterior is the nearer to normal, the more rows there are. Half and twice give the
-// same answers (docs/benchmarks/constants.md).
+// rowsPerDegree is the number of rows for which the t distribution of draws gets another degree of
+// freedom, because the posterior is nearer to normal with more rows. Half and twice the value give
+// the same answers (docs/benchmarks/constants.md).
 const rowsPerDegree = 12
 
-// logisticProposal draws coefficients from a t distribution around the mode.
+// logisticProposal draws coefficients from a t distribution around the posterior mode.
 type logisticProposal struct {
 	proposal.T
 	family *logisticFamily
-	linear []float64 // predictors at the mode
+	linear []float64 // linear predictors at the mode
 }
 
 func (f *logisticFamily) proposal(center []float64, precision dense.Factor, degrees int) *logisticProposal {
@@ -102,8 +102,8 @@ func (q *logisticProposal) estimateEvidence(random *rand.Rand, most int) (eviden
 	}
 }
 
-// newLogisticEvidence returns the evidence as the mean of weights. logs holds the log weights of
-// the draws, and pairs the logs of the mean weights of each two draws of a pair.
+// newLogisticEvidence returns the evidence as the mean of importance weights. logs holds the log
+// weights of the draws, and pairs the log of the mean weight of each pair of draws.
 func newLogisticEvidence(logs, pairs []float64) (evidence logisticEvidence) {
 	evidence.value, evidence.se = psis.LogMeanExp(pairs)
 	evidence.se = math.Hypot(evidence.se, leastError)
@@ -114,9 +114,9 @@ func newLogisticEvidence(logs, pairs []float64) (evidence logisticEvidence) {
 
 func (l logisticEvidence) enough() bool { return l.se < enoughError && l.missed < enoughMissed }
 
-// evidence returns the mean weight of draws around the mode. These draws may not suffice (enough)
-// if there are few rows, because the posterior is then far from normal. evidence then returns the
-// mean of integrals along rays (logisticRays).
+// evidence returns the mean importance weight of draws around the mode. If these draws do not
+// suffice, because with few rows the posterior is far from normal, it returns the mean of integrals
+// along rays (logisticRays).
 func (f *logisticFamily) evidence(random *rand.Rand) logisticEvidence {
 	center, factor, found := f.mode()
 	if !found { // values overflow

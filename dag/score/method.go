@@ -21,7 +21,7 @@ const (
 	// Chains runs Markov chains over graphs.
 	Chains
 	// GraphFlow is the method of the VTI paper (Davies et al. 2025): one flow over the parameters
-	// of all nodes, and a learned q(m) over orders of the nodes and edges along them.
+	// of all nodes, and a learned distribution of orders of the nodes and edges along them.
 	GraphFlow
 )
 
@@ -36,13 +36,13 @@ func (m Method) MarshalText() ([]byte, error) { return methods.Marshal(m) }
 // UnmarshalText reads auto, exact, chains or flow.
 func (m *Method) UnmarshalText(text []byte) error { return methods.Unmarshal(text, m) }
 
-// mostNetworks is the largest number of families for which Auto stands for Exact if mechanisms are
-// neural networks. Graphs over up to 11 nodes have fewer families. With more families, the sums are
-// repeated for minutes while the estimates of evidences become more precise.
+// mostNetworks is the largest number of families (nodes with sets of parents) for which Auto stands
+// for Exact if mechanisms are neural networks. Graphs over up to 11 nodes have fewer families. With
+// more families the sums, which are repeated while evidences become more precise, take minutes.
 const mostNetworks = 1 << 14
 
-// Resolve returns the method that m stands for with this problem. The error states why the method
-// cannot be used.
+// Resolve returns the method that m stands for with this problem. The error states why m is
+// impossible.
 func (p *Problem) Resolve(m Method) (Method, error) {
 	if p.Data.Missing != nil {
 		if m == Auto || m == Chains {
@@ -71,8 +71,8 @@ func (p *Problem) Resolve(m Method) (Method, error) {
 	return m, p.CheckClosedForm()
 }
 
-// Listable returns an error if graphs have too many nodes for sums over graphs, or if there are
-// more than most families, nodes with a possible set of parents.
+// Listable returns an error if graphs have too many nodes for sums over graphs, or if the number of
+// families (nodes with an allowed set of parents) exceeds the argument most.
 func (p *Problem) Listable(most float64) error {
 	s := p.Structure
 	if limit := s.ExactLimit(); s.Nodes > limit {

@@ -19,8 +19,8 @@ import (
 // MixedColumns is a table of numbers and categories as columns of a regression. A category with m
 // levels has m − 1 columns, orthonormal contrasts: independent coefficients of variance v are then
 // equivalent to independent effects of all levels with variance v, without a reference level. A
-// number has one column. With spline mechanisms this column is followed by the functions of the
-// number's curve, and the last columns of the table are products of columns of two numbers.
+// number has one column, with spline mechanisms followed by its spline functions. The last columns
+// are then products of columns of two numbers.
 type MixedColumns struct {
 	data      *tables.Data
 	Of        [][]int           // columns of each node
@@ -32,13 +32,13 @@ type MixedColumns struct {
 	Rows      [][]float64       // the table [n][M]
 }
 
-// mostKnots is the largest number of knots of a spline. With 7 and with 16 knots, the F1 of the
+// mostKnots is the largest number of knots of a spline. With 7 and with 16 knots, F1 scores of the
 // edges in four tables of smooth functions differed by at most 0.02.
 const mostKnots = 10
 
-// For the joint effect of two parents with splines, a table has products of pairedFunctions
-// functions of each parent, its line and its smoothest curve. With more than mostPaired nodes there
-// are no products, because there would be too many.
+// With splines, joint effects of two parents are products of pairedFunctions functions of each
+// parent, its line and its smoothest curve. With more than mostPaired nodes there are no products,
+// because there would be too many.
 const (
 	pairedFunctions = 2
 	mostPaired      = 20
@@ -127,7 +127,7 @@ func (m *MixedColumns) withProducts(nodes dgraph.Set) []int {
 	return list
 }
 
-// rowsFor returns the rows that count for a node, in which it was not set from outside.
+// rowsFor returns the rows in which a node was not set by an intervention.
 func (m *MixedColumns) rowsFor(node int) (rows [][]float64) {
 	for _, row := range m.data.CountedRows(node) {
 		rows = append(rows, m.Rows[row])
@@ -135,7 +135,7 @@ func (m *MixedColumns) rowsFor(node int) (rows [][]float64) {
 	return rows
 }
 
-// unordered returns the distribution of r categories without an order.
+// unordered returns the likelihood of r unordered categories.
 func unordered(r int) likelihood.UnorderedCategories {
 	return likelihood.NewCategories(likelihood.CategoricalKind, r).(likelihood.UnorderedCategories)
 }
@@ -164,10 +164,9 @@ func newMixedForm(p *Problem, node int) Form {
 
 // groupsForm is the [Form] of a number in a mixed table: the regression of [BGe] with an intercept
 // that every category among the parents shifts by level. The shifts are independent and have the
-// prior variance of a weight in BGe, σ²/t. For a table without categories groupsForm equals BGe.
-// With spline mechanisms the coefficients of curves have the same variance, so that a curve has a
-// standard deviation of σ/√t around its line. The products of two parents are either all present or
-// all absent, with probability ½ each.
+// prior variance of a weight in [BGe], σ²/t. With spline mechanisms the coefficients of curves have
+// this variance too, so that a curve has a standard deviation of σ/√t around its line. The products
+// of two parents are either all present or all absent, with probability ½ each.
 type groupsForm struct {
 	columns *MixedColumns
 	form    *BGe
@@ -182,8 +181,8 @@ func (g *groupsForm) LogEvidence(parents dgraph.Set) float64 {
 	return logsum.Of([]float64{sums, all})
 }
 
-// both returns the parts of the log evidence without products of two parents (sums) and with
-// products (all), and the posterior probability that there are no products (share).
+// both returns the logs of the two parts of the evidence, without products of two parents (sums)
+// and with products (all), and the posterior probability that there are no products (share).
 func (g *groupsForm) both(parents dgraph.Set) (sums, share, all float64) {
 	single, paired := g.columns.columns(parents), g.columns.withProducts(parents)
 	all = g.form.evidenceOf(paired, g.degrees(parents))
@@ -194,7 +193,8 @@ func (g *groupsForm) both(parents dgraph.Set) (sums, share, all float64) {
 	return sums, 1 / (1 + math.Exp(all-sums)), all
 }
 
-// degrees returns S (see [BGe]) for a set of parents. Only parents that are numbers count.
+// degrees returns S, the degrees of freedom of the prior of σ² (see [BGe]), for a set of parents.
+// Only parents that are numbers count.
 func (g *groupsForm) degrees(parents dgraph.Set) float64 {
 	numbers := 0
 	for i := range parents.Nodes() {
@@ -215,8 +215,8 @@ func (g *groupsForm) Moments(dgraph.Set) (means, variances []float64) { return n
 // LogJoint returns the log evidence, because the parameters are integrated out.
 func (g *groupsForm) LogJoint(parents dgraph.Set, _ []float64) float64 { return g.LogEvidence(parents) }
 
-// ScoreErrors returns a Posterior that holds the errors of the log evidences of families, the nodes
-// with sets of parents that occur in drawn graphs, but not the log evidences themselves.
+// ScoreErrors returns a Posterior that holds the errors of the log evidences of families (nodes
+// with sets of parents) in drawn graphs, but not the log evidences.
 func (p *Problem) ScoreErrors(posterior Mixture) *Posterior {
 	count := len(posterior.Families)
 	scores := Scores{Families: posterior.Families, SE: make([]float64, count), KHat: make([]float64, count), Missed: make([]float64, count)}
@@ -227,9 +227,9 @@ func (p *Problem) ScoreErrors(posterior Mixture) *Posterior {
 	return &Posterior{Structure: p.Structure, Scores: scores, Marginals: posterior.Shares}
 }
 
-// weightsError is the accuracy of a log evidence from importance weights: its standard error, k̂,
-// and about the share of the evidence that no draw showed. For exact evidences the three are 0,
-// −Inf and 0.
+// weightsError is the accuracy of a log evidence from importance weights: its standard error, the
+// Pareto k̂ of the weights, and about the share of the evidence that draws missed. For exact
+// evidences the three are 0, −Inf and 0.
 type weightsError struct{ se, kHat, missed float64 }
 
 // scoreError returns the accuracy of the log evidence of the node with a set of parents.
@@ -248,7 +248,8 @@ func scoreError(form Form, parents dgraph.Set) weightsError {
 	return weightsError{kHat: math.Inf(-1)}
 }
 
-// setError stores the accuracy of the log evidence of the family with this index.
+// setError stores the accuracy of the log evidence of the family (node with its parents) with an
+// index.
 func (s *Scores) setError(family int, stated weightsError) {
 	s.SE[family], s.KHat[family], s.Missed[family] = stated.se, stated.kHat, stated.missed
 }

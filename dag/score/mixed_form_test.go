@@ -21,11 +21,11 @@ import (
 	"github.com/transdim/vti/table"
 )
 
-// naiveEvidence returns the log evidence of a family of a mixed table from the definition of its
-// prior, with one effect for every level and no reference level. For numbers it integrates the
-// normal density of the column, with its covariance, over a grid of σ². For categories it returns
-// the mean likelihood over draws from the prior. If products is set, products of two numbers have
-// effects too.
+// naiveEvidence returns the log evidence of a node given its parents in a mixed table, from the
+// definition of the prior, with one effect for every level and no reference level. For numbers it
+// integrates the normal density of the column, with its covariance, over a grid of σ². For
+// categories it returns the mean likelihood over draws from the prior. If products is set, products
+// of two numbers have effects too.
 func naiveEvidence(p *Problem, f dgraph.Family, draws int, products bool) (value, se float64) {
 	d, random := p.Data, randomOf(99)
 	var rows []int
@@ -35,7 +35,7 @@ func naiveEvidence(p *Problem, f dgraph.Family, draws int, products bool) (value
 		}
 	}
 	n := len(rows)
-	// columns of the effects of levels less their mean over all m levels: indicator − 1/m
+	// values of a number, or the indicator of a level of a category with m levels less 1/m
 	column := func(i, level int) []float64 {
 		values := make([]float64, n)
 		for k, row := range rows {
@@ -77,7 +77,7 @@ func naiveEvidence(p *Problem, f dgraph.Family, draws int, products bool) (value
 			effects = append(effects, effect{column(i, level), true})
 		}
 	}
-	if products { // products of the line and the first curve of two parents
+	if products { // products of lines and first curves of two parents
 		var bases [][]effect
 		for i := range f.Parents.Nodes() {
 			functions := append([]effect{{column(i, 0), false}}, curves(i)...)
@@ -97,7 +97,7 @@ func naiveEvidence(p *Problem, f dgraph.Family, draws int, products bool) (value
 		covariance := mat.NewSymDense(n, nil)
 		for a := range n {
 			for b := range a + 1 {
-				value := 1 + dgraph.Indicator(a == b) // variance of the intercept, with α = 1, and of the noise
+				value := 1 + dgraph.Indicator(a == b) // variance of the intercept (1, since α_μ = 1), and of the noise
 				for _, e := range effects {
 					value += 2 * e.values[a] * e.values[b]
 				}
@@ -183,7 +183,7 @@ func mixedTables() map[string]string {
 }
 
 // The evidence of a logistic regression with two coefficients agrees with a sum over a grid, also
-// where the number separates the levels and where a level occurs in one row only.
+// if the predictor separates the levels or a level occurs in one row only.
 func TestLogisticEvidenceByQuadrature(t *testing.T) {
 	for _, split := range []int{1, 12, 20} { // number of rows with the first level
 		var text strings.Builder
@@ -238,7 +238,7 @@ func TestMixedTableErrors(t *testing.T) {
 	require.ErrorContains(t, parse(long, tables.DataOptions{}, ModelOptions{}), "has 30 different values, want at most 20 of a category beside numbers")
 }
 
-// Evidences agree with the definition of the prior, and edge probabilities agree with an
+// Evidences in mixed tables agree with naive computations, and edge probabilities agree with an
 // enumeration of all graphs with these evidences.
 func TestMixedEvidences(t *testing.T) {
 	const draws = 6_000

@@ -34,7 +34,7 @@ func (m *MixedColumns) Mechanism(f dgraph.Family, theta []float64) *MixedMechani
 	return made
 }
 
-// Predictor returns the linear predictor of an outcome, given a row of columns [M].
+// Predictor returns the linear predictor of an outcome, given the values of a row in all M columns.
 func (m *MixedMechanism) Predictor(outcome int, row []float64) float64 {
 	coefficients := m.theta[outcome*(1+len(m.parents)):]
 	sum := coefficients[0]
@@ -92,7 +92,7 @@ func (g *groupsForm) Posterior(parents dgraph.Set) func(*rand.Rand) []float64 {
 	return func(random *rand.Rand) []float64 {
 		draw := drawAll
 		if share > 0 && random.Float64() < share {
-			draw = drawSingle // columns of products come last and get zero coefficients
+			draw = drawSingle // columns of products come last, and their coefficients stay zero
 		}
 		sigma, weights := draw(random)
 		mean := g.form.means[g.form.node]
@@ -107,11 +107,10 @@ func (g *groupsForm) Posterior(parents dgraph.Set) func(*rand.Rand) []float64 {
 }
 
 // Coefficients are drawn in batches of batchPairs pairs from a t distribution with batchDegrees
-// degrees of freedom, and batchKept of each batch are kept, at random in proportion to their
-// weights. The t distribution has heavy tails, because a batch of nearly normal draws would not
-// show the long side of a skew posterior; if parents separate the levels, results with nearly
-// normal draws are wrong by 3% of a standard deviation. Half and twice give the same answers
-// (docs/benchmarks/constants.md).
+// degrees of freedom around the mode, and batchKept of each batch are kept, at random in proportion
+// to their importance weights. The t distribution has heavy tails, because a batch of nearly normal
+// draws would miss the long tail of a skew posterior. Half and twice the values give the same
+// answers (docs/benchmarks/constants.md).
 const (
 	batchPairs   = 64
 	batchKept    = 16
@@ -144,7 +143,7 @@ func (l *logisticForm) Posterior(parents dgraph.Set) func(*rand.Rand) []float64 
 		}
 		left--
 		theta := append([]float64(nil), batch.thetas[table.Index(random.Float64())]...)
-		for at := 0; at < len(theta); at += 1 + len(columns) { // columns are centred
+		for at := 0; at < len(theta); at += 1 + len(columns) { // intercepts for columns that are not centred
 			for a, column := range columns {
 				theta[at] -= theta[at+1+a] * l.means[column]
 			}
@@ -153,8 +152,8 @@ func (l *logisticForm) Posterior(parents dgraph.Set) func(*rand.Rand) []float64 
 	}
 }
 
-// Outcome returns the distribution of the node, on the scale of the working columns, given a row of
-// columns [M].
+// Outcome returns the distribution of the node, on the scale of the scaled columns, given the
+// values of a row in all M columns.
 func (m *MixedMechanism) Outcome(row []float64) Outcome {
 	if m.Levels == nil {
 		return Outcome{Mean: m.Predictor(0, row), SD: m.Noise()}
@@ -164,7 +163,7 @@ func (m *MixedMechanism) Outcome(row []float64) Outcome {
 	return outcome
 }
 
-// Certain returns the distribution of a node whose value is known.
+// Certain returns the distribution of a node that has the value x with certainty.
 func (m *MixedMechanism) Certain(x float64) Outcome {
 	if m.Levels == nil {
 		return Outcome{Mean: x}

@@ -13,9 +13,9 @@ import (
 	dgraph "github.com/transdim/vti/dag/graph"
 )
 
-// Draws of a logistic regression have the moments of a sum over a grid, both where the number
-// separates the levels and where it does not. Means agree within 5 standard errors, which allow for
-// the copies in a batch of draws.
+// Draws of coefficients of a logistic regression have the moments of a sum over a grid, whether or
+// not the predictor separates the levels. Means agree within 5 standard errors, which allow for
+// repeated draws.
 func TestLogisticDrawsByQuadrature(t *testing.T) {
 	const draws = 4000
 	for _, split := range []int{1, 12, 20} { // number of rows with the first level
@@ -39,7 +39,7 @@ func TestLogisticDrawsByQuadrature(t *testing.T) {
 		}
 		var weights, heights, bends []float64
 		const step = 0.2
-		for a := -24.0; a < 24; a += step { // as in TestLogisticEvidenceByQuadrature
+		for a := -24.0; a < 24; a += step { // difference of intercepts
 			for b := -16.0; b < 16; b += step {
 				value := -a*a/32 - b*b/8
 				for row := range p.Data.Rows() {
@@ -67,7 +67,7 @@ func TestGroupsDrawsByRegression(t *testing.T) {
 	}
 	p := mixedTable(t, text, ModelOptions{})
 	family := dgraph.Family{Node: 2, Parents: dgraph.SetOf(0, 1)}
-	// precision of intercept, slope and three level effects, in units of 1/σ²
+	// posterior precision of intercept, slope and three level effects, in units of 1/σ²
 	precision, right := mat.NewSymDense(5, nil), mat.NewVecDense(5, nil)
 	regressors := func(x float64, level int) []float64 {
 		row := []float64{1, x, -1.0 / 3, -1.0 / 3, -1.0 / 3}
@@ -77,7 +77,7 @@ func TestGroupsDrawsByRegression(t *testing.T) {
 	for k, prior := range []float64{1, 0.5, 0.5, 0.5, 0.5} {
 		precision.SetSym(k, k, prior)
 	}
-	squares := 0.5 // t of IG(S/2, t/2), S = 4
+	squares := 0.5 // t, where the prior of σ² is IG(S/2, t/2) with S = 4
 	for row := range p.Data.Rows() {
 		x, y := mat.NewVecDense(5, regressors(p.Data.X.At(row, 0), int(p.Data.X.At(row, 1)))), p.Data.X.At(row, 2)
 		precision.SymRankOne(precision, 1, x)

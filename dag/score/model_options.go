@@ -15,8 +15,8 @@ import (
 const LogSigmaSD = 2
 
 // ModelOptions sets the likelihood and the priors. The zero value gives all graphs of an
-// equivalence class the same evidence, by BGe or BDeu, and has the sparse prior over graphs. Scales
-// refer to the working columns.
+// equivalence class the same evidence, by the BGe or the BDeu score, and has the sparse prior over
+// graphs. Sigma and PriorSD refer to the scaled columns.
 type ModelOptions struct {
 	// Mechanism is the kind of dependence of a node on its parents.
 	Mechanism sem.Mechanism `json:"mechanism"`
@@ -56,7 +56,7 @@ func (o ModelOptions) withDefaults() ModelOptions {
 
 // checkKind returns an error if the mechanisms do not fit a column.
 func (o ModelOptions) checkKind(d *tables.Data) error {
-	categories := o.Mechanism == sem.Categorical // the kind of column that the mechanisms take
+	categories := o.Mechanism == sem.Categorical // whether nodes must be categories
 	j := 0
 	for j < len(d.Names) && d.Category(j) == categories {
 		j++
@@ -128,7 +128,7 @@ func (o ModelOptions) resolve(d *tables.Data) sem.Mechanism {
 	return sem.BGe
 }
 
-// penalty returns λ for graphs over the given number of nodes.
+// penalty returns the penalty λ of an edge for graphs over the given number of nodes.
 func (o ModelOptions) penalty(nodes int) (float64, error) {
 	if o.ExpectedDegree == 0 {
 		return o.EdgePenalty, nil

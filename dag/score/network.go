@@ -7,8 +7,7 @@ import (
 	"github.com/transdim/vti/dag/sem"
 )
 
-// Network returns the Bayesian network of a graph over categories, with the posterior means of its
-// tables of probabilities.
+// Network returns a graph over categories with the posterior means of its tables of probabilities.
 func (p *Problem) Network(g *dgraph.Graph) (*dgraph.Network, error) {
 	if p.Model.Mechanism != sem.Categorical {
 		return nil, fmt.Errorf("got nodes that are numbers, or %s mechanisms; want categories, which have tables of probabilities", p.Model.Mechanism)

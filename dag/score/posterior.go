@@ -12,7 +12,7 @@ import (
 	dgraph "github.com/transdim/vti/dag/graph"
 )
 
-// Scores holds the log evidences of F families, nodes with a set of parents. All slices have length
+// Scores holds the log evidences of F families (nodes with sets of parents). All slices have length
 // F, in the order of Families.
 type Scores struct {
 	// Families holds the families that have scores.
@@ -21,31 +21,32 @@ type Scores struct {
 	// for exact scores.
 	LogEvidence, SE []float64
 	// KHat is the Pareto shape of the importance weights behind an estimate, and Missed an estimate
-	// of the share of the evidence beyond the largest weight (psis.TailShare). They are nil for
-	// exact scores.
+	// of the share of the evidence that comes from weights larger than any drawn (psis.TailShare).
+	// They are nil for exact scores.
 	KHat, Missed []float64
 }
 
-// Posterior is the distribution over graphs that follows from scores and prior. It is exact up to
-// the errors of the scores.
+// Posterior is the distribution over graphs given by log evidences of families (scores) and a
+// prior. It is exact up to the errors of the scores.
 type Posterior struct {
 	// Structure is the set of possible graphs, and Scores holds the log evidences.
 	Structure dgraph.Structure
 	Scores    Scores
 	// LogEvidence is log Σ_A p(A) p(x | A) over graphs A, and LogEvidenceSE its standard error.
 	LogEvidence, LogEvidenceSE float64
-	// Marginals holds the posterior probabilities of the families [F].
+	// Marginals holds the posterior probability of each of the F families (nodes with sets of
+	// parents).
 	Marginals []float64
 
 	sum      dgraph.Sum
 	logTotal float64
-	drawn    float64 // effective number of draws if the sum is an estimate from draws; 0 if the sum is exact
+	drawn    float64 // effective number of draws if graphs were drawn; 0 if they were summed
 }
 
-// NewPosterior sums over all graphs that the structure allows. Scores must have the families of the
-// structure, in its order. Sums are possible for up to 14 nodes with the prior over graphs, and for
-// up to 20 with the prior over orders. status, if not nil, is called with the progress of the sum.
-// The error wraps the error of ctx.
+// NewPosterior sums over all graphs that the structure allows. The families of scores are the
+// families of the structure. Sums are possible for up to 14 nodes with the prior over graphs, and
+// up to 20 with the prior over orders. status, if not nil, is called with the progress. The error
+// wraps the error of ctx.
 func NewPosterior(ctx gocontext.Context, structure dgraph.Structure, scores Scores, status func(string)) (*Posterior, error) {
 	if err := structure.Validate(); err != nil {
 		return nil, err
@@ -80,8 +81,8 @@ func NewPosterior(ctx gocontext.Context, structure dgraph.Structure, scores Scor
 	return p, nil
 }
 
-// posteriorOf returns the posterior that follows from a sum over graphs. logMass is the log of the
-// sum of the prior weights of all graphs.
+// posteriorOf returns the posterior given a sum over graphs. logMass is the log of the sum of the
+// prior weights of all graphs.
 func posteriorOf(structure dgraph.Structure, scores Scores, sum dgraph.Sum, logMass float64, on func(done, total int) bool) *Posterior {
 	p := &Posterior{Structure: structure, Scores: scores, sum: sum, logTotal: sum.LogTotal()}
 	p.LogEvidence, p.Marginals = p.logTotal-logMass, sum.Marginals(len(scores.Families), on)
@@ -91,8 +92,8 @@ func posteriorOf(structure dgraph.Structure, scores Scores, sum dgraph.Sum, logM
 	return p
 }
 
-// EstimatedPosterior returns the posterior that follows from a sum over some of the graphs, or from
-// draws of graphs in place of a sum. drawn is the effective number of draws, and 0 for a sum. For
+// EstimatedPosterior returns the posterior given a sum over some of the graphs, or draws of graphs
+// in the form of a sum. The argument drawn is the effective number of draws, and 0 for a sum. For
 // draws, the LogEvidence of the posterior is NaN.
 func EstimatedPosterior(structure dgraph.Structure, scores Scores, sum dgraph.Sum, logMass, drawn float64) *Posterior {
 	p := posteriorOf(structure, scores, sum, logMass, func(int, int) bool { return true })
@@ -114,17 +115,16 @@ func (p *Posterior) Mixture() Mixture {
 // Draw is one of the different graphs that were drawn from the posterior.
 type Draw struct {
 	Graph    *dgraph.Graph
-	Families []int // index in Scores.Families of the family of each node
-	Count    int   // number of times it was drawn
+	Families []int // for each node, the index in Scores.Families of the node with its parents
+	Count    int   // number of times the graph was drawn
 	// Probability is the posterior probability of the graph, and SE its standard error from the
-	// errors of the scores. If draws take the place of a sum, and for the prior over orders with
-	// more than mostCounted nodes, Probability is instead the fraction of draws that are this
-	// graph.
+	// errors of the scores. Probability is the fraction of draws that are this graph if there was
+	// no sum over graphs, and for the prior over orders with more than mostCounted nodes.
 	Probability, SE float64
 }
 
-// Sample draws count graphs, and returns the different graphs among them, the most probable first.
-// The error wraps the error of ctx.
+// Sample draws count graphs, and returns the different graphs among them, the most probable graph
+// first. The error wraps the error of ctx.
 func (p *Posterior) Sample(ctx gocontext.Context, random *rand.Rand, count int) ([]Draw, error) {
 	graphs := make([][]int, count)
 	for k := range graphs {
@@ -149,11 +149,12 @@ func (p *Posterior) Sample(ctx gocontext.Context, random *rand.Rand, count int) 
 const mostCounted = 20
 
 // describe sets the probability and the standard error of a draw. The probability stays the
-// fraction of draws if the total of the sum is unknown, or if topological orders are needed but not
+// fraction of draws if the sum over graphs is unknown, or if topological orders are needed but not
 // counted.
 func (p *Posterior) describe(d *Draw, count int) {
 	logWeight := -p.logTotal
-	// Errors dℓ_f of scores change p(A): d log p(A) = Σ_f (1[f in A] − p(f)) dℓ_f.
+	// Errors dℓ_f of the scores of families f change the probability of a graph A by d log p(A) =
+	// Σ_f (1[f in A] − p(f)) dℓ_f.
 	variance := dgraph.Square(p.LogEvidenceSE)
 	for j, f := range d.Families {
 		logWeight += p.Scores.LogEvidence[f] + p.Structure.Prior.LogWeight(j, p.Scores.Families[f].Parents)
@@ -176,8 +177,9 @@ func (p *Posterior) describe(d *Draw, count int) {
 }
 
 // Probability returns the fraction of draws whose graph satisfies event. Its standard error covers
-// the number of draws and the errors of the scores. An error of the score of a family changes the
-// probability by the error times the covariance of the event with the family.
+// the number of draws and the errors of the scores. An error of the score of a family (a node with
+// its parents) changes the probability by the error times the covariance of the event with the
+// family.
 func (p *Posterior) Probability(draws []Draw, event func(*dgraph.Graph) bool) (probability, se float64) {
 	var total float64
 	for _, d := range draws {
@@ -189,10 +191,9 @@ func (p *Posterior) Probability(draws []Draw, event func(*dgraph.Graph) bool) (p
 }
 
 // scoreVariance returns the variance of the probability of an event due to the errors of the scores
-// of all nodes except the node but; −1 excludes none. It is Σ_f Cov(event, f)² SE_f², with
-// covariances from the fraction of draws that have both the event and family f, a node with a set
-// of parents. A large error of a score can move the probability of a family only between 0 and 1,
-// so that a change by [Swing] is used where it is smaller.
+// of all nodes except the node with number but; −1 excludes no node. It is Σ_f Cov(event, f)² SE_f²
+// over families f (nodes with sets of parents), with covariances over draws. For a large error the
+// product Cov SE is bounded by [Swing], because probabilities stay between 0 and 1.
 func (p *Posterior) scoreVariance(probability float64, draws []Draw, but int, event func(*dgraph.Graph) bool) (variance float64) {
 	total, joint := 0.0, map[int]float64{}
 	for _, d := range draws {
@@ -216,16 +217,15 @@ func (p *Posterior) scoreVariance(probability float64, draws []Draw, but int, ev
 	return variance
 }
 
-// EdgeErrors returns the standard errors of the edge probabilities [N][N], which come from the
-// errors of the scores and, for an estimated sum, from the number of draws. The effects of the
-// families of a node on the edges into this node are known exactly. They need no draws, and they
-// cover rare families with very uncertain scores, whose effect on an edge is larger than a
-// first-order approximation.
+// EdgeErrors returns the standard errors of the edge probabilities [N][N]. They come from the
+// errors of the scores and, if graphs were drawn instead of summed, from the number of draws. The
+// effects of the families of a node (the node with its sets of parents) on the edges into this node
+// are exact, and include rare families with very uncertain scores.
 func (p *Posterior) EdgeErrors(draws []Draw) [][]float64 {
 	nodes := p.Structure.Nodes
 	errors, probabilities := dgraph.Zeros(nodes), p.EdgeProbabilities()
 	if p.drawn == 0 && slices.Max(p.Scores.SE) == 0 {
-		return errors // exact sums of closed forms
+		return errors // sums over all graphs of exact evidences have no errors
 	}
 	into := dgraph.Zeros(nodes) // variances of edges due to the families of the node that they lead to
 	for f, share := range p.Marginals {
@@ -234,8 +234,8 @@ func (p *Posterior) EdgeErrors(draws []Draw) [][]float64 {
 			continue
 		}
 		for i := range nodes {
-			// the probability of the edge given this family, less its probability given the other
-			// families
+			// the probability of the edge given this family, less its probability without this
+			// family
 			effect := (dgraph.Indicator(family.Parents.Has(i)) - probabilities[i][family.Node]) / (1 - share)
 			into[i][family.Node] += dgraph.Square(swing * effect)
 		}
@@ -251,15 +251,15 @@ func (p *Posterior) EdgeErrors(draws []Draw) [][]float64 {
 }
 
 // MissedEdges returns the possible errors of edge probabilities [N][N] due to the shares of
-// evidences that draws missed (Scores.Missed). It takes each share for the error of a log evidence.
+// evidences that importance sampling missed (Scores.Missed). It takes each share for the error of a
+// log evidence.
 func (p *Posterior) MissedEdges(draws []Draw) [][]float64 {
 	missed := *p
 	missed.Scores.SE, missed.drawn = p.Scores.Missed, 0
 	return missed.EdgeErrors(draws)
 }
 
-// Weighted returns the graphs of draws; the probability of each is its count divided by the sum of
-// all counts.
+// Weighted returns the drawn graphs, each with its share of the draws as its probability.
 func Weighted(draws []Draw) []dgraph.Weighted {
 	var total float64
 	for _, d := range draws {
@@ -289,8 +289,8 @@ func Swing(p, se float64) float64 {
 	return math.Sqrt(squares)
 }
 
-// ShareError returns the standard error of the fraction share of independent draws. A fraction
-// nearer to 0 or 1 than half a draw is replaced by half a draw, since an event is not certain only
+// ShareError returns the standard error of a fraction (share) of independent draws. A fraction
+// closer to 0 or 1 than half a draw is replaced by half a draw, since an event is not certain only
 // because no draw contradicts it.
 func ShareError(share, draws float64) float64 {
 	draws = math.Max(draws, 1)
@@ -299,6 +299,5 @@ func ShareError(share, draws float64) float64 {
 	return math.Sqrt(share * (1 - share) / draws)
 }
 
-// SumOfScores is a function that computes the posterior over graphs from scores, as NewPosterior
-// does.
+// SumOfScores is a function that computes the posterior over graphs from scores, like NewPosterior.
 type SumOfScores func(ctx gocontext.Context, structure dgraph.Structure, scores Scores, status func(string)) (*Posterior, error)

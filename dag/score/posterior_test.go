@@ -42,8 +42,8 @@ func randomScores(random *rand.Rand, s dgraph.Structure, spread float64) Scores 
 	return scores
 }
 
-// The sums over graphs and over orders agree with a loop over all graphs, in their totals, the
-// marginals of families, and the probabilities of edges and graphs.
+// The sums over graphs and over orders agree with a loop over all graphs, in their totals and in
+// the probabilities of sets of parents, edges and graphs.
 func TestPosteriorAgainstEveryGraph(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for _, nodes := range []int{3, 4, 5} {
@@ -76,8 +76,8 @@ func TestPosteriorAgainstEveryGraph(t *testing.T) {
 }
 
 // Draws have the probabilities of their graphs: Pearson's χ², over the graphs with at least 10
-// expected draws and the rest together, is at most its mean plus 5 of its standard deviations. Each
-// of the 4 tests fails by chance with probability below 1e-4.
+// expected draws and all further graphs as one class, is at most its mean plus 5 standard
+// deviations. Each of the 4 tests fails by chance with probability below 1e-4.
 func TestDrawsFollowThePosterior(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 4))
 	const count = 20000
@@ -126,7 +126,7 @@ func TestPriorsOverGraphsAndOrders(t *testing.T) {
 	}
 }
 
-// First-order errors agree with finite differences of the sums.
+// Errors of probabilities by first-order approximation agree with finite differences of the sums.
 func TestErrorsOfProbabilities(t *testing.T) {
 	random := rand.New(rand.NewPCG(5, 6))
 	s := randomStructure(random, 3, false, false)
@@ -157,8 +157,8 @@ func TestErrorsOfProbabilities(t *testing.T) {
 	require.InEpsilon(t, math.Sqrt(evidenceVariance), p.LogEvidenceSE, 1e-3)
 }
 
-// A family with a score twelve nats too low and an error of five nats may change the probability of
-// an edge by a swing that the first-order approximation does not show.
+// If a score is twelve nats too low and has an error of five nats, the true probability of an edge
+// may differ by more than the first-order approximation shows.
 func TestErrorsOfRareFamilies(t *testing.T) {
 	s := randomStructure(rand.New(rand.NewPCG(7, 8)), 3, false, false)
 	scores := Scores{Families: s.Families()}
@@ -228,8 +228,8 @@ func TestSumsStop(t *testing.T) {
 	}
 }
 
-// brute sums over every graph. It returns the log total, and the probabilities of families and
-// graphs.
+// brute sums over every graph. It returns the log of the sum, and the probabilities of families
+// (nodes with sets of parents) and graphs.
 func brute(s dgraph.Structure, scores Scores) (logTotal float64, families []float64, graphs map[string]float64) {
 	lists, place := make([][]dgraph.Set, s.Nodes), map[dgraph.Family]int{}
 	for i, f := range scores.Families {

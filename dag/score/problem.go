@@ -19,17 +19,17 @@ type Problem struct {
 	Structure dgraph.Structure
 	// Constraints are the constraints that Structure expresses.
 	Constraints tables.Constraints
-	// Centers holds, for each node, a value of each column that its mechanism subtracts from the
-	// column in place of an intercept [N][N]; nil if nothing is subtracted.
+	// Centers holds, for each node, the values that its mechanism subtracts from the columns in
+	// place of an intercept [N][N]; nil if nothing is subtracted.
 	Centers [][]float64
-	// Mixed holds the forms of all nodes for mixed mechanisms, which keep the evidences that they
-	// computed; nil for other mechanisms.
+	// Mixed holds the forms of all nodes for mixed mechanisms, which keep computed evidences; nil
+	// for other mechanisms.
 	Mixed []Form
 	// AllModels makes results list every graph and equivalence class that was drawn.
 	AllModels bool
 	// Asked holds the pairs of nodes whose total effects were requested.
 	Asked []dgraph.Edge
-	// Families holds the families, nodes with a set of parents, that the structure allows, in the
+	// Families holds the families (nodes with sets of parents) that the structure allows, in the
 	// order of Scores; nil if there are too many to list.
 	Families []dgraph.Family
 }
@@ -41,7 +41,7 @@ func NewProblem(data *tables.Data, model ModelOptions, constraints tables.Constr
 		return nil, err
 	}
 	model.Mechanism = model.resolve(data)
-	if err := model.Validate(); err != nil { // now that the mechanism is resolved
+	if err := model.Validate(); err != nil { // again, because the mechanism may have changed
 		return nil, err
 	}
 	model = model.withDefaults()
@@ -82,9 +82,9 @@ func NewProblem(data *tables.Data, model ModelOptions, constraints tables.Constr
 	return p, nil
 }
 
-// LogJacobian returns the term to add to log evidences of the working columns to get log evidences
-// of the columns of the table, or of their logarithms: Σ_j −n_j log scale_j, with n_j the number of
-// rows that count for node j.
+// LogJacobian returns the difference between log evidences of the columns of the table (or of their
+// logarithms) and of the scaled columns: −Σ_j n_j log scale_j, with n_j the number of rows in which
+// node j was not set by an intervention.
 func (p *Problem) LogJacobian() (sum float64) {
 	for j, scale := range p.Data.Scale {
 		sum -= float64(p.Data.RowsOf(j)) * math.Log(scale)
@@ -167,7 +167,7 @@ func (p *Problem) CheckOneRegime() error {
 	return nil
 }
 
-// FamilyName returns a description of a family for messages.
+// FamilyName returns a description of a node with its parents for messages.
 func (p *Problem) FamilyName(f dgraph.Family) string {
 	text := fmt.Sprintf("%q", p.Data.Names[f.Node])
 	if f.Parents.Empty() {
@@ -191,7 +191,8 @@ func (p *Problem) CheckScore(f dgraph.Family, score float64) error {
 // MaxFamilies is the largest number of families whose evidences are estimated one by one.
 const MaxFamilies = 1 << 16
 
-// checkImputed returns an error for mechanisms with which missing cells cannot be drawn.
+// checkImputed returns an error if missing cells cannot be drawn with the mechanisms of the
+// problem.
 func (p *Problem) checkImputed() error {
 	switch m := p.Model.Mechanism; {
 	case p.Data.Missing == nil, m == sem.BGe, m == sem.Categorical:
@@ -207,12 +208,12 @@ func (p *Problem) Layout() sem.Layout {
 	mechanism := p.Model.Mechanism
 	switch mechanism {
 	case sem.BGe:
-		mechanism = sem.Linear // linear coordinates, with another prior
+		mechanism = sem.Linear // the coordinates of linear mechanisms, with another prior
 	case sem.Mixed, sem.Spline:
 		mechanism = sem.Categorical // no coordinates
 	}
 	return sem.Layout{Nodes: p.Data.Nodes(), Mechanism: mechanism, Hidden: p.Model.Hidden, Bias: !p.Model.NoBias, Sigma: p.Model.Sigma}
 }
 
-// Weighs reports whether the evidences of some families are importance weights.
+// Weighs reports whether some evidences are estimated by importance weights.
 func (p *Problem) Weighs() bool { return p.Mixed != nil && p.Data.Categories() > 0 }

@@ -35,8 +35,7 @@ func TestBDeuByHand(t *testing.T) {
 	require.InDelta(t, withParent, score.NewBDeuForm(d, 1, 1).LogEvidence(dgraph.SetOf(0)), 1e-12)
 }
 
-// LogRising agrees with sums of logarithms, for a down to values that occur with a thousand
-// combinations.
+// LogRising agrees with sums of logarithms, also for the small a of tables with a thousand cells.
 func TestLogRising(t *testing.T) {
 	for _, a := range []float64{1e-12, 1e-3, 0.25, 7} {
 		for _, n := range []int{0, 1, 16, 17, 1000, 1_000_000} {

@@ -20,7 +20,8 @@ import (
 // testdata has eight seeds (9 to 16), computed by bnlearn 4.8.3 and BiDAG 2.1.4.
 var bnlearnFolder = flag.String("bnlearn", "testdata/bnlearn", "`folder` of benchmarks/scores_bnlearn.R")
 
-// Scores of families equal the scores of bnlearn, and scores of graphs equal the scores of BiDAG.
+// Log evidences of nodes given their parents equal the scores of bnlearn, and sums over the nodes
+// of a graph equal the scores of BiDAG.
 func TestScoresAgainstBnlearn(t *testing.T) {
 	t.Parallel()
 	read := func(name string) *table.Table {

@@ -13,8 +13,8 @@ import (
 	"github.com/transdim/vti/lab/testkit"
 )
 
-// The evidence of a family whose importance weights had a k̂ of 1.1 agrees with a sum over a grid
-// of its three coefficients.
+// The evidence of a logistic regression with unbounded importance weights (Pareto k̂ of 1.1) agrees
+// with a sum over a grid of its three coefficients.
 func TestSeparatedLevelsByQuadrature(t *testing.T) {
 	testkit.Long(t)
 	p := biochemists(t)
@@ -55,14 +55,14 @@ func TestSeparatedLevelsByQuadrature(t *testing.T) {
 	if testing.Short() {
 		return
 	}
-	// Draws of the slope, whose posterior is skew, agree with the grid too.
+	// Draws of the slope, whose posterior is skew, agree with the sum over the grid too.
 	mean, sd := stat.PopMeanStdDev(slopes, logsum.Shares(logs))
 	const count = 40_000
 	draw, random, drawn := form.Posterior(parents), randomOf(4), make([]float64, count)
 	for k := range drawn {
 		drawn[k] = -math.Sqrt2 * draw(random)[2] // slope of the difference of two levels
 	}
-	se := sd * math.Sqrt(1.5/count) // more than with independent draws, because draws from batches are repeated
+	se := sd * math.Sqrt(1.5/count) // the factor 1.5 allows for repeated draws
 	require.InDelta(t, mean, stat.Mean(drawn, nil), 3*se)
 	require.InDelta(t, sd, stat.StdDev(drawn, nil), 3*se)
 }

@@ -14,8 +14,8 @@ import (
 	"github.com/transdim/vti/table"
 )
 
-// Soft interventions are refused for mechanisms without closed forms, and where a mechanism has too
-// few rows.
+// Soft interventions (rows with another mechanism of a node) are refused for mechanisms without
+// closed forms, and if a mechanism has too few rows.
 func TestSoftInterventionsAreRefused(t *testing.T) {
 	d := softData(t, 60, false, tables.DataOptions{SoftIntervened: "changed"})
 	_, err := score.NewProblem(d, score.ModelOptions{Mechanism: sem.MLP}, tables.Constraints{})

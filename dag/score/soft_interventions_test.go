@@ -14,8 +14,9 @@ import (
 	"github.com/transdim/vti/dag/walk"
 )
 
-// Scores equal the sum of the scores of the rows of each mechanism. Data without interventions
-// cannot distinguish v0 → v1 from v1 → v0, but these data can.
+// The log evidence of a node with several mechanisms is the sum over mechanisms of the log
+// evidences of their rows. Data without interventions cannot distinguish v0 → v1 from v1 → v0, but
+// these data can.
 func TestSoftInterventions(t *testing.T) {
 	for _, discrete := range []bool{false, true} {
 		d := softData(t, 150, discrete, tables.DataOptions{SoftIntervened: "changed"})

@@ -26,8 +26,8 @@ func curvedTable(rows int) string {
 	return text.String()
 }
 
-// TestSplineEvidence compares the evidences of all families of a table with the definition of the
-// prior.
+// TestSplineEvidence compares the evidences of all nodes and sets of parents with naive
+// computations.
 func TestSplineEvidence(t *testing.T) {
 	p := mixedTable(t, curvedTable(24), ModelOptions{Mechanism: sem.Spline})
 	forms := p.Forms()
@@ -39,7 +39,7 @@ func TestSplineEvidence(t *testing.T) {
 		}
 		require.InDelta(t, want, forms[f.Node].LogEvidence(f.Parents), 1e-6, p.FamilyName(f))
 	}
-	// nodes for which the same rows count share their factors
+	// nodes that are set by interventions in the same rows share their matrices
 	shared := mixedTable(t, strings.ReplaceAll(curvedTable(24), ",y\n", ",\n"), ModelOptions{Mechanism: sem.Spline})
 	forms = shared.Forms()
 	require.Same(t, forms[0].(*groupsForm).columns, forms[2].(*groupsForm).columns)

@@ -64,9 +64,9 @@ func wideLogDensity(d *tables.Data, f dgraph.Family, sigma, priorSD float64) flo
 	return sum
 }
 
-// Scores keep their digits where columns are copies of each other up to 1e-8, where their scales
-// differ by a factor of 1e18, and where both occur with 1e-6. They agree with 300-bit arithmetic at
-// noise scales from far below to far above the scale of the residuals.
+// Log evidences agree with 300-bit arithmetic if columns are copies of each other up to 1e-8, if
+// their scales differ by a factor of 1e18, and for copies up to 1e-6 on different scales. Noise
+// scales are from far below to far above the scale of the residuals.
 func TestExactScoresKeepDigits(t *testing.T) {
 	testkit.Slow(t)
 	for name, test := range map[string]struct {
@@ -103,8 +103,8 @@ func TestExactScoresKeepDigits(t *testing.T) {
 	}
 }
 
-// Where there are no more rows than parents, so that there are no residuals, scores agree with
-// 300-bit arithmetic.
+// With as few rows as parents, so that there are no residuals, log evidences agree with 300-bit
+// arithmetic.
 func TestExactScoresOfFewRows(t *testing.T) {
 	testkit.Slow(t)
 	for _, size := range []struct{ rows, columns int }{{3, 3}, {3, 5}, {4, 4}, {5, 6}, {6, 6}} {
@@ -114,15 +114,15 @@ func TestExactScoresOfFewRows(t *testing.T) {
 		scores, err := p.ExactScores(context.Background(), nil)
 		require.NoError(t, err)
 		for i, f := range scores.Families {
-			if f.Node == 0 { // the other nodes are alike
+			if f.Node == 0 { // one node suffices, because all nodes are alike
 				require.InDelta(t, wideScore(d, f, 1.3), scores.LogEvidence[i], 1e-6, "%d rows, parents %v", size.rows, f.Parents.List())
 			}
 		}
 	}
 }
 
-// Scores stay right where a parent explains a node to the tenth digit, so that sums of squares
-// cannot distinguish the residual from rounding.
+// Log evidences stay accurate if a parent explains a node to the tenth digit, so that sums of
+// squares cannot distinguish the residual from rounding.
 func TestExactScoresOfLittleNoise(t *testing.T) {
 	for _, noise := range []float64{1e-3, 1e-6, 1e-9} {
 		random := dagtest.Random(5)
@@ -142,7 +142,8 @@ func TestExactScoresOfLittleNoise(t *testing.T) {
 	}
 }
 
-// wideScore integrates exp(wideLogDensity) times the prior over log σ by a Riemann sum.
+// wideScore returns the log evidence with unknown noise: the log of the integral of
+// exp(wideLogDensity) times the prior over log σ, by a Riemann sum.
 func wideScore(d *tables.Data, f dgraph.Family, priorSD float64) float64 {
 	const step = 0.2
 	var logs []float64
