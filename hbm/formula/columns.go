@@ -29,9 +29,9 @@ type Column struct {
 // the numbers of a product are first centred and scaled by their mean and standard deviation over
 // rows 0 to seen−1.
 //
-// As in R, a factor becomes indicators of all levels. If terms also has the term without the
-// factor, it becomes indicators or contrasts, one fewer than it has levels. Without an intercept,
-// the indicators of the first factor take its place.
+// As in R, a factor in the term becomes indicators of all its levels. If terms also holds the term
+// without this factor, the factor has one column fewer, by its coding. In a sum without an
+// intercept, the first factor has indicators of all its levels.
 func (t Term) Expand(data *table.Table, terms []Term, seen int, standardize bool) ([]Column, error) {
 	products := []Column{{Values: slices.Repeat([]float64{1}, data.Rows())}}
 	for k, v := range t {
@@ -54,7 +54,8 @@ func (t Term) Expand(data *table.Table, terms []Term, seen int, standardize bool
 	return products, nil
 }
 
-// spanned reports whether a term before t is a factor, all indicators of which sum to one.
+// spanned reports whether the terms before t include a factor by itself. Its columns span the
+// constant column.
 func spanned(data *table.Table, terms []Term, t Term) bool {
 	for _, other := range terms[:max(Index(terms, t), 0)] {
 		if len(other) != 1 {
@@ -99,8 +100,8 @@ func (v Variable) Numbers(data *table.Table) ([]float64, error) {
 	return values, nil
 }
 
-// Expand makes the columns of a variable. With contrast, labels have one column fewer; see
-// [Term.Expand].
+// Expand makes the columns of a variable. If contrast is true, a factor has one column fewer than
+// levels; see [Term.Expand].
 func (v Variable) Expand(data *table.Table, contrast bool, seen int) ([]Column, error) {
 	switch v.Transform {
 	case AsFactor:
@@ -184,7 +185,8 @@ func (v Variable) labels(data *table.Table, contrast bool) ([]Column, error) {
 	return columns, nil
 }
 
-// dropped returns the level without its own column.
+// dropped returns the level that has no column in a coding with one column fewer than levels. The
+// argument reference is this level in treatment coding.
 func dropped(coding Coding, reference, levels int) int {
 	switch coding {
 	case SumCoding:
@@ -195,7 +197,7 @@ func dropped(coding Coding, reference, levels int) int {
 	return reference
 }
 
-// entry returns the entry of the column of a level in a row with the label code.
+// entry returns the entry of the column of a level in a row whose label has the index code.
 func (c Coding) entry(code, level, levels int) float64 {
 	switch {
 	case c == HelmertCoding && code < level:
@@ -210,7 +212,7 @@ func (c Coding) entry(code, level, levels int) float64 {
 	return 0
 }
 
-// crossColumns returns the products of every column of one list with every column of another.
+// crossColumns returns the products of every column of left with every column of right.
 func crossColumns(left, right []Column) (list []Column) {
 	for _, a := range left {
 		for _, b := range right {

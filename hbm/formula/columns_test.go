@@ -34,9 +34,9 @@ func design(t *testing.T, data *table.Table, text string, seen int) (columns []C
 	return columns
 }
 
-// Columns agree with R 4.2's model.matrix, in any order: signif(model.matrix(~ …), 12), with C(f,
-// contr.sum) for C(f, sum), C(g, contr.helmert), and C(f, contr.treatment(3, base = 2)) for a
-// reference "b".
+// The columns agree with model.matrix of R 4.2, in any order and to 12 digits. R writes C(f, sum)
+// as C(f, contr.sum), C(g, helmert) as C(g, contr.helmert), and the reference "b" as C(f,
+// contr.treatment(3, base = 2)).
 func TestColumnsAreThoseOfR(t *testing.T) {
 	data := smallTable(t, small)
 	for text, want := range map[string]string{

@@ -50,7 +50,7 @@ func (e *Expression) Columns() (columns []string) {
 	return columns
 }
 
-// Value is the value of the expression at the values of the columns that valueOf returns.
+// Value is the value of the expression where valueOf returns the value of each column.
 func (e *Expression) Value(valueOf func(column string) float64) float64 {
 	var x, y float64
 	if len(e.parts) > 0 {
@@ -81,7 +81,8 @@ func (e *Expression) Value(valueOf func(column string) float64) float64 {
 	return e.number
 }
 
-// value returns f(x) of a pointwise transform, and a description of the x at which it is finite.
+// value returns f(x) of a pointwise transform, and a description of the numbers x at which f is
+// finite.
 func (f Transform) value(x float64) (value float64, domain string) {
 	switch f {
 	case TakeLog:
@@ -101,7 +102,7 @@ func node(operator rune, precedence int, sign string, parts ...*Expression) *Exp
 	e := &Expression{operator: operator, parts: parts, precedence: precedence}
 	for i, part := range parts {
 		text := part.text
-		// needed in a - (b - c) and (a^b)^c
+		// parentheses are needed in a - (b - c) and (a^b)^c
 		if part.precedence < precedence || part.precedence == precedence && (i == 1) != (operator == '^') {
 			text = "(" + text + ")"
 		}

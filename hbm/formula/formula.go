@@ -28,7 +28,7 @@ type Formula struct {
 	Varying []Varying
 	// Offsets are added to the linear predictor as they are.
 	Offsets []Variable
-	// Smooths are smooth functions s(x), the linear parts of which are among Terms.
+	// Smooths are smooth functions s(x), whose linear parts are among Terms.
 	Smooths []Smooth
 
 	without []Term // terms taken away, which "." does not bring back
@@ -57,7 +57,7 @@ func (t Term) Contains(u Term) bool {
 	return !slices.ContainsFunc(u, func(v Variable) bool { return !slices.ContainsFunc(t, v.same) })
 }
 
-// times returns the product of two terms, in which a variable of both is once.
+// times returns the product of two terms. A variable of both terms occurs once in it.
 func (t Term) times(u Term) Term {
 	product := slices.Clone(t)
 	for _, v := range u {
@@ -214,10 +214,10 @@ func sumText(terms []Term) string {
 	return strings.Join(parts, " + ")
 }
 
-// Index returns the place of t in terms, or −1.
+// Index returns the place of t in terms, or −1 if t is not among them.
 func Index(terms []Term, t Term) int { return slices.IndexFunc(terms, t.Same) }
 
-// Union returns terms, followed by the new ones among more.
+// Union returns terms, followed by the terms of more that are not among them.
 func Union(terms, more []Term) []Term {
 	for _, t := range more {
 		if Index(terms, t) < 0 {

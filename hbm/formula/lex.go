@@ -42,7 +42,7 @@ type Error struct {
 	Text string
 	// Position is the place of the error, in characters from 1.
 	Position int
-	// Message says what the parser got and wants.
+	// Message says which text the parser found and which it expected.
 	Message string
 }
 

@@ -66,7 +66,7 @@ func (p *formulaParser) next() token {
 	return t
 }
 
-// accept takes the next token if it is of a kind.
+// accept takes the next token if it is of the given kind, and reports whether it did.
 func (p *formulaParser) accept(kind rune) bool {
 	if p.peek().kind != kind {
 		return false
@@ -79,7 +79,7 @@ func (p *formulaParser) fail(position int, format string, args ...any) error {
 	return &Error{p.text, position, fmt.Sprintf(format, args...)}
 }
 
-// expect takes the next token, which must be of a kind.
+// expect takes the next token, or returns an error if the token is not of the given kind.
 func (p *formulaParser) expect(kind rune, wanted string) error {
 	if t := p.peek(); t.kind != kind {
 		return p.fail(t.position, "got %s, want %s", t, wanted)
@@ -197,8 +197,9 @@ func (p *formulaParser) responseColumns() (err error) {
 	}
 }
 
-// sum reads terms joined by + and -, and adds them to terms, up to a token that is no sign of a
-// sum. top says whether varying terms and offsets can be part of it.
+// sum reads terms joined by + and -, and adds them to terms. It stops before a token that cannot be
+// part of a sum. The argument top says whether the sum may have varying terms, offsets and smooth
+// functions.
 func (p *formulaParser) sum(terms []Term, top bool) ([]Term, error) {
 	for first := true; ; first = false {
 		minus := false
@@ -220,7 +221,7 @@ func (p *formulaParser) sum(terms []Term, top bool) ([]Term, error) {
 	}
 }
 
-// summand reads one part of a sum and adds it to the terms, or takes it away.
+// summand reads one part of a sum, and adds it to the terms or, after a minus sign, removes it.
 func (p *formulaParser) summand(terms []Term, minus, top bool) ([]Term, error) {
 	t := p.peek()
 	if t.kind == numberToken {
@@ -310,7 +311,8 @@ func ParseOffset(text string) (Variable, error) {
 	return v, p.expect(endToken, "the end of the offset")
 }
 
-// barAhead reports whether the next token opens parentheses that have a bar directly inside.
+// barAhead reports whether the next token opens parentheses with a bar | that no inner parentheses
+// enclose.
 func (p *formulaParser) barAhead() bool {
 	if p.peek().kind != '(' {
 		return false
@@ -386,7 +388,7 @@ func (p *formulaParser) groups() ([]Term, error) {
 		if v.Transform != AsIs && v.Transform != AsFactor {
 			return nil, p.fail(t.position, "a group is a column as it is, without %s()", v.Transform)
 		}
-		v = Variable{Column: v.Column, Position: v.Position} // every group is labels
+		v = Variable{Column: v.Column, Position: v.Position} // every group is a label
 		if current = current.times(Term{v}); len(current) > maxFormulaDepth {
 			return nil, p.fail(t.position, "more than %d columns in a group", maxFormulaDepth)
 		}

@@ -19,7 +19,7 @@ type Smooth struct {
 }
 
 // DefaultKnots is the number of knots of s(x), as in mgcv. mostKnots is the largest number of
-// knots, and leastKnots the smallest: one knot between two at the ends.
+// knots, and leastKnots the smallest: two at the ends and one between them.
 const (
 	DefaultKnots = 10
 	mostKnots    = 60
@@ -68,8 +68,8 @@ func (p *formulaParser) smooth() (Term, error) {
 	return s.Linear(), p.expect(')', `")"`)
 }
 
-// Basis returns the functions [n, k − 2] of a natural cubic spline with k knots, at x [n]. Rows 0
-// to seen−1 place the knots, and over these rows the functions are orthogonal to lines.
+// Basis returns the functions [n, k − 2] of a natural cubic spline with k knots, at x [n]. The
+// knots are quantiles of rows 0 to seen−1. Over these rows the functions are orthogonal to lines.
 func (s Smooth) Basis(x []float64, seen int) (*mat.Dense, error) {
 	if count := len(spline.Distinct(x[:seen])); count < s.Knots {
 		return nil, fmt.Errorf("%s: got %s, want at least as many as the %s: write s(%s, k=%d)", s, english.Count(count, "different value"), english.Count(s.Knots, "knot"), s.Of, max(leastKnots, count))

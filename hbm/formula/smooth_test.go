@@ -11,9 +11,10 @@ import (
 
 var smoothed = []float64{1, 3, 2, 5, 4, 7.5, 2, 9, 6, 0.3, 8.1, 4.4}
 
-// The covariance of a curve around its line agrees with R's mgcv: with X, S of smoothCon(s(x, bs =
-// "cr", k), scale.penalty = FALSE), P X S⁻ Xᵀ P over its mean diagonal, where P takes lines away.
-// mgcv 1.8, to 7 digits: the diagonal and the first row.
+// The covariance of a curve around its line agrees with R's mgcv 1.8, to 7 digits in its diagonal
+// and its first row. In R it is P X S⁻ Xᵀ P over the mean of its diagonal. Here X and S are the
+// design and the penalty of smoothCon(s(x, bs = "cr", k), scale.penalty = FALSE), and P is the
+// projection that removes lines.
 func TestBasisIsThatOfMgcv(t *testing.T) {
 	for k, want := range map[int][2][]float64{
 		4: {{0.8005218, 0.6407409, 0.08052, 1.321961, 1.189086, 0.1000378, 0.08052, 2.464625, 0.9351328, 2.622622, 0.4738491, 1.290383},

@@ -13,10 +13,12 @@ import (
 // orderMark separates the labels of an order; no cell of a table has it.
 const orderMark = "\x00"
 
-// mostSteps bounds the steps of an ordered predictor: each has a share that is integrated over.
+// mostSteps bounds the steps of an ordered predictor. Each step adds a parameter to integrate over,
+// its share of the coefficient.
 const mostSteps = 20
 
-// Order returns the labels of TakeSteps from the lowest to the highest, or nil for whole numbers.
+// Order returns the labels of an ordered predictor mo(x, …) from the lowest to the highest, or nil
+// if its values are whole numbers.
 func (v Variable) Order() []string {
 	if v.order == "" {
 		return nil
@@ -51,8 +53,8 @@ func (p *formulaParser) order(v *Variable) error {
 	return nil
 }
 
-// checkSteps refuses mo(x) unless it is a population term by itself: its coefficient is divided
-// among the steps, and so would be the coefficients of products and of groups.
+// checkSteps refuses mo(x) unless it is a population term by itself. In products and varying terms,
+// every coefficient would have to be divided among the steps too.
 func (p *formulaParser) checkSteps() error {
 	f := p.formula
 	alone := func(v Variable) error {
@@ -88,10 +90,10 @@ func (p *formulaParser) checkSteps() error {
 }
 
 // steps returns the columns of an ordered predictor of D + 1 values. The column of step k is 1 if
-// the value lies above the step, k or more, and 0 otherwise. Rows to be predicted may have values
-// between two whole numbers, at which the column is interpolated linearly. Rows 0 to seen−1 have
-// whole numbers, and no row lies beyond their range. Labels have the order in the formula; the
-// table may lack some of them.
+// the value lies k or more steps above the lowest value, and 0 otherwise. Rows to be predicted may
+// have values between two whole numbers, at which the column is interpolated linearly. Rows 0 to
+// seen−1 have whole numbers, and no later row may lie outside their range. Labels have the order in
+// the formula; the table may lack some of them.
 func (v Variable) steps(data *table.Table, seen int) ([]Column, error) {
 	places, labels := make([]float64, data.Rows()), v.Order()
 	fail := func(row int, format string, args ...any) error {

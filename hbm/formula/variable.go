@@ -19,11 +19,12 @@ type Variable struct {
 	// treatment coding, "" for the first label.
 	Coding    Coding
 	Reference string
-	// order are the labels of TakeSteps, joined; see Order.
+	// order holds the labels of an ordered predictor in one text, which the method Order splits.
 	order string
 	// Expression is the expression of Compute; nil otherwise.
 	Expression *Expression
-	// Position is its place in the formula, in characters from 1. Comparisons ignore it.
+	// Position is the place of the variable in the formula, in characters from 1. Comparisons
+	// ignore it.
 	Position int
 }
 
@@ -46,7 +47,7 @@ const (
 
 var transformNames = [...]string{"", "log", "log1p", "exp", "sqrt", "factor", "scale", "poly", "I", "mo"}
 
-// pointwise is the number of transforms that are functions of a number.
+// pointwise is the number of transforms that are functions of a single number, which come first.
 const pointwise = int(TakeSqrt) + 1
 
 // String returns the name as a formula spells it; AsIs has none.
@@ -65,9 +66,9 @@ const (
 	// TreatmentCoding stands for indicators of all labels but a reference.
 	TreatmentCoding Coding = iota
 	// SumCoding stands for indicators of all labels but the last. Rows of the last label have −1 in
-	// all of them, so that the intercept is the mean over labels.
+	// all columns, so that the intercept is the mean over labels.
 	SumCoding
-	// HelmertCoding stands for a column for each label but the first, by its difference from the
+	// HelmertCoding stands for a column for each label but the first, for its difference from the
 	// mean of the labels before it.
 	HelmertCoding
 )

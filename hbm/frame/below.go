@@ -12,8 +12,8 @@ import (
 
 // Below returns the frame of the rows that the run has seen, followed by the rows of a new table,
 // and the place of the first new row. It adds notes to rows, and leaves rows.Y nil unless every new
-// row has a response. In a frame that repeats rows, a new row stands for one row without a
-// response, unless repeat is set.
+// row has a response. If the response has trials, or weights that count rows, a new row stands for
+// one row without a response, unless repeat is true.
 func (f *Frame) Below(seen, fresh *table.Table, options Options, rows *predict.Rows, repeat bool) (frame *Frame, first int, err error) {
 	used, err := UsedColumns(seen, options, f.Formula)
 	if err != nil {
@@ -37,7 +37,7 @@ func (f *Frame) Below(seen, fresh *table.Table, options Options, rows *predict.R
 	}
 	if observed {
 		rows.Y = []float64{}
-	} else if !f.Formula.Counts() { // any response will do
+	} else if !f.Formula.Counts() { // the response is not used: any value will do
 		for _, name := range response {
 			column, err := seen.Lookup(name)
 			if err != nil {
@@ -84,7 +84,7 @@ func (f *Frame) withGroupLabels(seen, fresh *table.Table) *table.Table {
 			old, err := seen.Lookup(group.Column)
 			named, absent := fresh.Lookup(group.Column)
 			if err != nil || absent != nil || old.Kind != table.Numeric || named.Kind != table.Factor {
-				continue // the code that needs the column reports other errors
+				continue // the code that reads the column reports other errors
 			}
 			seen = seen.With(old.AsFactor())
 		}
@@ -92,18 +92,20 @@ func (f *Frame) withGroupLabels(seen, fresh *table.Table) *table.Table {
 	return seen
 }
 
-// repeats reports whether a row may stand for several rows of the frame: by trials or weight.
+// repeats reports whether a row of the table may stand for several rows of the frame, by its number
+// of trials or its weight.
 func (f *Frame) repeats() bool {
 	return f.Formula.Counts() || f.Weights == nil && len(f.Formula.Weights.Columns()) > 0
 }
 
-// asOneRow makes each row stand for one row of a frame that repeats rows: one trial, or weight one.
+// asOneRow gives each row of fresh one trial, or the weight one, so that it stands for one row of
+// the frame.
 func (f *Frame) asOneRow(fresh *table.Table) *table.Table {
 	for _, v := range []formula.Variable{f.Formula.Response, f.Formula.Trials, f.Formula.Failures, f.Formula.Weights} {
 		value := 1.0
 		if v.Column == f.Formula.Response.Column {
 			if value = 0; !f.Formula.Counts() {
-				continue // Below takes any response
+				continue // Below fills in the response
 			}
 		}
 		for _, name := range v.Columns() {
@@ -113,13 +115,14 @@ func (f *Frame) asOneRow(fresh *table.Table) *table.Table {
 	return fresh
 }
 
-// checkSeen compares the new values of population and varying terms with the values of the seen
-// rows.
+// checkSeen compares the values of population and varying terms in rows from first on with their
+// values in the rows before. An unseen label is an error, and numbers outside the earlier range are
+// a note in rows.
 func (f *Frame) checkSeen(both *table.Table, first int, rows *predict.Rows) error {
 	checked := map[string]bool{}
 	for _, v := range slices.Concat(f.Formula.Products()...) {
 		for _, column := range v.Columns() {
-			if checked[column] || v.Transform == formula.TakeSteps { // which has its own errors
+			if checked[column] || v.Transform == formula.TakeSteps { // checked with its steps
 				continue
 			}
 			checked[column] = true

@@ -16,8 +16,8 @@ import (
 	"github.com/transdim/vti/table"
 )
 
-// expand turns terms into columns of a design. where names the terms in errors and warnings; it is
-// "" for the population.
+// expand turns terms into columns of a design. The argument where begins the names of the terms in
+// errors and warnings, such as "varying by county: "; it is "" for population terms.
 func (f *Frame) expand(t *table.Table, terms []formula.Term, where string) (columns []Column, design *mat.Dense, err error) {
 	var values [][]float64
 	intercept := formula.Index(terms, nil) >= 0
@@ -67,8 +67,8 @@ func (f *Frame) ownName(name string) string {
 	return oneLine(name)
 }
 
-// oneLine returns a name for tables and files: quoted, with escapes, if it has control characters,
-// such as the newline of a spreadsheet cell.
+// oneLine returns a name for tables and files. A name with control characters, such as the newline
+// of a spreadsheet cell, is quoted with escapes.
 func oneLine(name string) string {
 	if strings.ContainsFunc(name, unicode.IsControl) {
 		return strconv.Quote(name)
@@ -76,12 +76,12 @@ func oneLine(name string) string {
 	return name
 }
 
-// DependentColumn is the relative length of a column's residual, given earlier ones, that counts as
-// 0.
+// DependentColumn is the largest length of the residual of a column, regressed on the columns
+// before it, that counts as zero. It is relative to the length of the column.
 const DependentColumn = 1e-8
 
-// checkRank warns of population columns that are combinations of columns before them: only the
-// priors separate their coefficients.
+// checkRank warns of population columns that are linear combinations of columns before them. Only
+// the priors tell the coefficients of such columns apart.
 func (f *Frame) checkRank() {
 	if f.X == nil {
 		return
@@ -112,7 +112,7 @@ func (f *Frame) checkRank() {
 	}
 }
 
-// addVarying adds the columns of the Varying at a place of the formula to the grouping of its
+// addVarying adds the columns of a varying term, f.Formula.Varying[place], to the grouping of its
 // group.
 func (f *Frame) addVarying(t *table.Table, place int) error {
 	v := f.Formula.Varying[place]
@@ -127,7 +127,8 @@ func (f *Frame) addVarying(t *table.Table, place int) error {
 	return g.varies(t.Path, place, columns, z)
 }
 
-// varies adds columns that vary by the grouping, from the Varying at a place of the formula.
+// varies adds columns that vary by the grouping. The argument place is the index of their term in
+// Formula.Varying.
 func (g *Grouping) varies(path string, place int, columns []Column, z *mat.Dense) error {
 	if z == nil {
 		return fmt.Errorf("%s: nothing is left to vary by %s: every column is constant", path, g.Name)
@@ -162,7 +163,8 @@ func (f *Frame) grouping(t *table.Table, group formula.Term) (*Grouping, error) 
 			return other, nil
 		}
 	}
-	// Levels are in the order of the columns' levels, the first column's slowest.
+	// Levels are in the order of the columns' levels; the level of the first column changes
+	// slowest.
 	codes := make([][]int, t.Rows())
 	for row := range codes {
 		for _, column := range levels {
@@ -197,7 +199,8 @@ func groupingName(group formula.Term) string {
 	return oneLine(strings.Join(names, ":"))
 }
 
-// checkGrouping refuses groups without information, and warns of groups with little.
+// checkGrouping refuses a grouping from which no variation can be learned, and warns of groups of
+// one row.
 func (f *Frame) checkGrouping(g *Grouping) error {
 	single := 0
 	for _, count := range g.Counts {
@@ -224,10 +227,10 @@ func (f *Frame) checkGrouping(g *Grouping) error {
 }
 
 // noteApart warns of correlations between columns that are not both nonzero in any group, for
-// example levels of a factor that is also the grouping: rows say nothing of the correlation of
-// their effects.
+// example levels of a factor that is also the grouping. The data say nothing about the correlation
+// of their effects.
 func (f *Frame) noteApart(g *Grouping) {
-	in := make([]map[int]bool, len(g.Columns)) // groups in which a column is not zero
+	in := make([]map[int]bool, len(g.Columns)) // groups in which a column is not always zero
 	for c := range in {
 		in[c] = map[int]bool{}
 		for row, level := range g.Index {
@@ -259,5 +262,6 @@ func (f *Frame) noteApart(g *Grouping) {
 	f.Warnings = append(f.Warnings, fmt.Sprintf("%d of %s of effects by %s %s no row to learn from, and %s the prior: no group has both columns (%s)", len(names), english.Count(correlations, "correlation"), g.Name, english.Form(len(names), "has", "have"), english.Form(len(names), "keeps", "keep"), english.List(names, 3)))
 }
 
-// maxVaryingColumns bounds effects by one grouping: their covariance is factorised group by group.
+// maxVaryingColumns bounds the columns that vary by one grouping, because their covariance is
+// factorised group by group.
 const maxVaryingColumns = 8

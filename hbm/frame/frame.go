@@ -14,7 +14,8 @@ import (
 	"github.com/transdim/vti/table"
 )
 
-// ResponseKinds lists the kinds of responses: all but the robust kind, which has too many modes.
+// ResponseKinds lists the kinds of responses: all but the robust kind, whose posterior has too many
+// modes.
 func ResponseKinds() []likelihood.Kind {
 	return slices.DeleteFunc(likelihood.Kinds(), func(kind likelihood.Kind) bool { return kind == likelihood.RobustKind })
 }
@@ -55,12 +56,13 @@ type Frame struct {
 	// Formula is the parsed formula, and Response the distribution of the response.
 	Formula  *formula.Formula
 	Response likelihood.Kind
-	// Y is the response [n]. Labels are its texts for 0 and 1, or its categories; nil if it has
-	// neither.
+	// Y is the response [n]. Labels are its texts for 0 and 1, or its categories; nil for other
+	// responses.
 	Y      []float64
 	Labels []string
-	// LogWays is the logarithm of the binomial coefficients of a response of successes among
-	// trials, whose trials are rows here; 0 otherwise.
+	// LogWays is the logarithm of the product of the binomial coefficients of a response that
+	// counts successes among trials; 0 for other responses. Each trial is a row of the frame, so
+	// that the likelihood of the rows lacks this factor.
 	LogWays float64
 	// Offset [n] is added to the linear predictor; nil if there is none.
 	Offset []float64
@@ -74,18 +76,18 @@ type Frame struct {
 	// Places [n] are the numbers of the rows in the file, in units of PlaceUnit: "line" or "row".
 	Places    []int
 	PlaceUnit string
-	// Weights [n] are the weights of a response with a variance σ² / weight; nil for 1.
+	// Weights [n] divide the variance σ² of the response; nil if all weights are 1.
 	Weights []float64
 	// DroppedRows counts rows left out because of missing cells.
 	DroppedRows int
-	// Warnings describe data that are unusual but no error.
+	// Warnings describe data that are unusual but not wrong.
 	Warnings []string
 
-	// Reduced describes the table if it was read by slices and the rows of the frame stand for its
-	// rows; nil if they are its rows.
+	// Reduced describes the table if it was read in slices: then the rows of the frame replace the
+	// rows of the table. It is nil for other frames.
 	Reduced *Reduced
 
-	seen int // number of rows that the run was fitted to, if rows of a new table follow; else 0
+	seen int // number of rows that the run was fitted to, if new rows follow them; else 0
 }
 
 // Column is a column of a design.
@@ -93,14 +95,13 @@ type Column struct {
 	// Name is the name of the term, with the level of each factor: "floor", "trt=a:age"; for the
 	// intercept it is InterceptName.
 	Name string
-	// Term is the place of the term of the column. It counts among the population terms, for a
-	// varying column among the terms of its Varying, and for a smooth function among all smooth
-	// functions.
+	// Term is the index of the term of the column: among the population terms, for a varying column
+	// among the terms of its Varying, and for a smooth function among all smooth functions.
 	Term int
 	// Step is the name of the step for a column of a monotonic effect, whose columns share one
 	// Name; "" for other columns.
 	Step string
-	// Varying is the place in the formula of the Varying of a varying column; 0 for other columns.
+	// Varying is the index in Formula.Varying of the term of a varying column; 0 for other columns.
 	Varying int
 }
 
@@ -115,7 +116,8 @@ func Names(columns []Column) []string {
 
 // Grouping is a way to group the rows, with the columns that vary by it.
 type Grouping struct {
-	// Name is the column, or the columns joined by colons; Group lists these columns.
+	// Name is the name of the grouping column, or the names of several columns joined by colons.
+	// Group lists these columns.
 	Name  string
 	Group formula.Term
 	// Levels are the names of the groups in the order of the table's levels. Index [n] is the group
@@ -126,8 +128,8 @@ type Grouping struct {
 	// Z is the design [n, Q] of the varying columns, and Columns describes them.
 	Z       *mat.Dense
 	Columns []Column
-	// Smooth says that it is a smooth function: one level that holds all rows, and columns whose
-	// effects have one standard deviation.
+	// Smooth says that the grouping is a smooth function. It then has one level, which holds all
+	// rows, and the effects of its columns have one standard deviation.
 	Smooth bool
 }
 
@@ -140,7 +142,7 @@ func (g *Grouping) Rows() [][]int {
 	return rows
 }
 
-// Spreads returns the columns whose effects have their own standard deviation.
+// Spreads returns one column for each standard deviation of the effects of the grouping.
 func (g *Grouping) Spreads() []Column {
 	if g.Smooth {
 		return g.Columns[:1]
@@ -148,8 +150,8 @@ func (g *Grouping) Spreads() []Column {
 	return g.Columns
 }
 
-// Shifted returns the responses on the scale on which effects add up: the logarithms of logarithmic
-// responses, and other responses as they are.
+// Shifted returns the responses on the scale on which effects add up: logarithms for log-normal and
+// similar kinds of responses, and the values themselves for other kinds.
 func (f *Frame) Shifted() []float64 {
 	y := slices.Clone(f.Y)
 	if f.Response.Logarithmic() {
@@ -160,12 +162,12 @@ func (f *Frame) Shifted() []float64 {
 	return y
 }
 
-// Censored reports whether the response is a time whose end is not known in some rows.
+// Censored reports whether the response is a time that is only a lower bound in some rows.
 func (f *Frame) Censored() bool {
 	return f.Response.Survival() && slices.ContainsFunc(f.Y, func(y float64) bool { return y < 0 })
 }
 
-// Rows returns the number of used rows of the table: n, unless the frame is Reduced.
+// Rows returns the number of used rows of the table, which a Reduced frame replaces by fewer rows.
 func (f *Frame) Rows() int {
 	if f.Reduced != nil {
 		return f.Reduced.Rows
@@ -173,7 +175,7 @@ func (f *Frame) Rows() int {
 	return len(f.Y)
 }
 
-// Correlated reports whether the effects of two columns have a correlation to be learned.
+// Correlated reports whether the effects of two columns have an unknown correlation.
 func (f *Frame) Correlated(g *Grouping, a, b int) bool {
 	first, second := g.Columns[a].Varying, g.Columns[b].Varying
 	if g.Smooth {
@@ -198,8 +200,8 @@ func (f *Frame) CutNames() (names []string) {
 }
 
 // Enlarged returns a frame that holds the table twice, with other groups the second time, and each
-// of these rows twice. It is the largest table from which a family for many tables learns. If rows
-// are left out, it is a table of any smaller size.
+// of these rows twice. A variational family that serves many tables is trained on it, with rows and
+// groups left out at random for smaller tables.
 func (f *Frame) Enlarged() *Frame {
 	const copies, repeats = 2, 2
 	large := *f

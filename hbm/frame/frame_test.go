@@ -154,7 +154,7 @@ func TestResponseKind(t *testing.T) {
 	assert.Equal(t, "Transform(99)", formula.Transform(99).String())
 }
 
-// builtOf returns the frame of the text of a table, and builtOfFile the frame of a table in
+// builtOf returns the frame of a table given as text, and builtOfFile the frame of a table in
 // testdata.
 func builtOf(t *testing.T, content string, opt Options) *Frame {
 	t.Helper()

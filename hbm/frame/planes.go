@@ -17,7 +17,7 @@ func (f *Frame) CoefficientNames() []string {
 	return f.inPlanes(columns)
 }
 
-// VaryingNames returns the names of the effects of a level.
+// VaryingNames returns the names of the effects of one level of a grouping.
 func (f *Frame) VaryingNames(g *Grouping) []string { return f.inPlanes(g.Columns) }
 
 func (f *Frame) inPlanes(columns []Column) (names []string) {
@@ -45,8 +45,9 @@ func (f *Frame) PlaneNames() []string {
 	return names
 }
 
-// NewEffects draws the effects [M·q] of q columns in M planes for a new level, in the order of
-// answers, given the factor Λ of their covariance.
+// NewEffects draws the effects of a new level of a grouping with q columns, [M·q] for M linear
+// predictors of a row, in the order of answers. The rows of factor are a Cholesky factor of the
+// covariance of the q effects.
 func (f *Frame) NewEffects(factor [][]float64, random *rand.Rand) []float64 {
 	planes, q := len(f.PlaneNames()), len(factor)
 	z, effects := stream.Normals(random, planes*q), make([]float64, planes*q)
@@ -63,8 +64,8 @@ func (f *Frame) NewEffects(factor [][]float64, random *rand.Rand) []float64 {
 	return effects
 }
 
-// ToOdds overwrites values [M·count] of the planes by the log odds of each category against the
-// first.
+// ToOdds overwrites values [M·count], the coefficients of M linear predictors, by log odds of each
+// category against the first.
 func ToOdds(c likelihood.UnorderedCategories, values []float64) {
 	againstFirst, odds := make([]float64, c.Predictors()), make([]float64, c.Predictors())
 	count := len(values) / len(againstFirst)

@@ -11,7 +11,7 @@ import (
 	"github.com/transdim/vti/table"
 )
 
-// slicedTable is a Parquet file that is read by row groups, for a formula.
+// slicedTable is a Parquet file that is read one row group (slice) at a time, for a formula.
 type slicedTable struct {
 	file    *table.ParquetFile
 	path    string
@@ -19,13 +19,13 @@ type slicedTable struct {
 	formula *formula.Formula
 	used    []string // the columns that the formula uses
 	// head has rows with every combination of labels of the terms and, for each combination, two
-	// values of every number. A slice below these rows has the same columns in a design as the
-	// table.
+	// values of every number. A slice appended to these rows has the same columns in a design as
+	// the whole table.
 	head *table.Table
 	// terms are the columns of the terms, factors the columns of numbers that are labels, and
 	// design all columns that a design needs
 	terms, factors, design []string
-	// labels holds the labels of each column of groups, and groupings their combinations in the
+	// labels holds the labels of each grouping column, and groupings their combinations in the
 	// table
 	labels    map[string]*labelSet
 	groupings []*slicedGrouping

@@ -8,8 +8,8 @@ import (
 	"github.com/transdim/vti/table"
 )
 
-// cellKey holds the indices of a combination: of the labels of a group, or of the groups of a row.
-// Entries that are not used are −1.
+// cellKey holds the indices of a combination: of the labels that make a group, or of the groups of
+// a row. Unused entries are −1.
 type cellKey [4]int32
 
 // labelSet numbers the labels of a column in order of appearance.

@@ -14,17 +14,17 @@ import (
 )
 
 // Reduced describes a frame whose rows replace the rows of the table. The rows of each combination
-// of groups form a matrix with the columns 1, X, Z and y. This matrix was multiplied by an
-// orthogonal matrix. At most one row for each column is left, with the same sums of squares and
-// products, on which alone the density of a gaussian response depends.
+// of groups form a matrix with the columns 1, X, Z and y. An orthogonal transformation leaves at
+// most one nonzero row for each column, and the sums of squares and products of the columns as they
+// are. The density of a gaussian response depends only on these sums.
 type Reduced struct {
 	// Rows is the number of rows of the table.
 	Rows int
 	// Ones are the values, in each row of the frame, of the column that is 1 in each row of the
 	// table.
 	Ones []float64
-	// Columns summarises the population columns over the table, and indicator says for each column
-	// of each grouping whether it holds only zeros and ones.
+	// Columns summarises the population columns over the rows of the table. indicator says, for
+	// each column of each grouping, whether the column holds only zeros and ones.
 	Columns   []ColumnSummary
 	indicator [][]bool
 }
@@ -34,21 +34,22 @@ type sliceSums struct {
 	*slicedTable
 	frame *Frame
 	// names are the columns of the rows: 1, the distinct columns of the population and of the
-	// groupings, y
+	// groupings, and the response y
 	names  []string
 	shift  []float64 // subtracted from each column but the first
-	place  [][]int   // places in names of the columns of the population, and then of each grouping
+	place  [][]int   // index in names of each column of the population, and then of each grouping
 	least  []float64
 	most   []float64
 	binary []bool    // whether the column has no other value than 0 and 1
 	total  []float64 // sums of the columns less their shift
 	cells  map[cellKey]int
-	groups []cellKey // groups of each cell
-	upper  []float64 // the triangle of each cell, row by row
+	groups []cellKey // groups of each combination of groups
+	upper  []float64 // triangular matrix R of each combination, row by row
 	rows   int
 }
 
-// below returns the frame of a slice below the rows of the head, without its groups.
+// below returns the frame of the rows of the head followed by the rows of a slice, without its
+// groups.
 func (s *sliceSums) below(t *table.Table) (part *Frame, err error) {
 	both, err := table.Stack(s.head, t, s.slicedTable.design)
 	if err != nil {
@@ -87,8 +88,8 @@ func (s *sliceSums) below(t *table.Table) (part *Frame, err error) {
 	return part, nil
 }
 
-// layOut chooses the columns of the rows from the frame of the first slice, which begins at row
-// first.
+// layOut chooses the columns of the rows, from the frame of the first slice. The slice begins at
+// row first of this frame.
 func (s *sliceSums) layOut(part *Frame, first int) {
 	f := s.frame
 	f.Columns, f.Warnings = part.Columns, part.Warnings
@@ -195,8 +196,8 @@ func (s *sliceSums) sameColumns(part *Frame) error {
 	return nil
 }
 
-// rotate adds a row to an upper triangular matrix R, row by row, by Givens rotations: RᵀR grows by
-// the products of the row, which is overwritten.
+// rotate adds a row to an upper triangular matrix R, stored row by row, by Givens rotations. RᵀR
+// increases by the products of the entries of row, and row is overwritten.
 func rotate(upper, row []float64) {
 	at := 0
 	for i := range row {
@@ -219,7 +220,7 @@ func rotate(upper, row []float64) {
 	}
 }
 
-// finish makes the rows of the frame from the triangles.
+// finish makes the rows of the frame from the triangular matrices.
 func (s *sliceSums) finish() error {
 	f, width := s.frame, len(s.shift)
 	if s.rows < 2 {
@@ -229,7 +230,7 @@ func (s *sliceSums) finish() error {
 	f.Reduced.Rows = s.rows
 	var rows [][]float64
 	var cells []int
-	at := 0 // the place in upper
+	at := 0 // index in upper
 	for cell := range s.groups {
 		for i := range width {
 			row := make([]float64, width)

@@ -8,8 +8,8 @@ import (
 )
 
 // addSmooths makes a grouping of each smooth function s(x). All rows are in its one level, and the
-// functions of its basis vary by it, independent of each other and with one standard deviation. The
-// line around which the curve bends is a population term.
+// functions of its basis vary by it, independent of each other and with one common standard
+// deviation. The line around which the curve bends is a population term.
 func (f *Frame) addSmooths(t *table.Table) error {
 	for place, s := range f.Formula.Smooths {
 		if !f.Response.Conjugate() {

@@ -9,8 +9,8 @@ import (
 	"gonum.org/v1/gonum/stat"
 )
 
-// Spread returns the mean and the standard deviation of a column over the rows of the table or,
-// without centre, zero and the root mean square.
+// Spread returns the mean and the standard deviation of a column over the rows of the table. If
+// centre is false, it returns zero and the root mean square.
 func (f *Frame) Spread(values []float64, centre bool) (mean, sd float64) {
 	if f.Reduced == nil {
 		return CentreAndSpread(values, centre)
@@ -60,8 +60,8 @@ func spreadUnless(indicator bool, values []float64, spread func(values []float64
 	return sd
 }
 
-// CentreAndSpread returns the mean and the standard deviation of values or, without centre, zero
-// and the root mean square.
+// CentreAndSpread returns the mean and the standard deviation of values. If centre is false, it
+// returns zero and the root mean square.
 func CentreAndSpread(values []float64, centre bool) (mean, sd float64) {
 	if centre {
 		return stat.MeanStdDev(values, nil)

@@ -11,13 +11,14 @@ func (c Column) Text() string {
 	return c.Name + ": " + c.Step
 }
 
-// LaterStep reports whether a population column has no effect itself: it belongs to a monotonic
-// effect, whose coefficient stands at its first column.
+// LaterStep reports whether a population column is a later column of a monotonic effect, which has
+// one coefficient, the coefficient of its first column.
 func (f *Frame) LaterStep(j int) bool {
 	return f.Columns[j].Step != "" && j > 0 && f.Columns[j-1].Step != "" && f.Columns[j-1].Term == f.Columns[j].Term
 }
 
-// EffectColumns returns the population columns with an effect.
+// EffectColumns returns the population columns with a coefficient: all but later columns of
+// monotonic effects.
 func (f *Frame) EffectColumns() (list []int) {
 	for j := range f.Columns {
 		if !f.LaterStep(j) {
@@ -27,7 +28,8 @@ func (f *Frame) EffectColumns() (list []int) {
 	return list
 }
 
-// StepsFrom returns the number of columns of the effect that begins at column j: its steps, or 1.
+// StepsFrom returns the number of columns of the effect that begins at column j: its steps for a
+// monotonic effect, or 1.
 func (f *Frame) StepsFrom(j int) int {
 	count := 1
 	for j+count < len(f.Columns) && f.LaterStep(j+count) {
@@ -37,7 +39,7 @@ func (f *Frame) StepsFrom(j int) int {
 }
 
 // EffectValues returns the values [n] that multiply a population effect. For a monotonic effect
-// with equal shares of its steps, this is the number of steps below the value of the predictor.
+// they are the numbers of steps below the value of the predictor.
 func (f *Frame) EffectValues(j int) []float64 {
 	values := mat.Col(nil, j, f.X)
 	for k := j + 1; k < j+f.StepsFrom(j); k++ {

@@ -7,7 +7,7 @@ import (
 	"github.com/transdim/vti/table"
 )
 
-// mostWeight bounds weights that count rows, which are repeated.
+// mostWeight bounds weights that are numbers of repeated rows.
 const mostWeight = 1e6
 
 // applyWeights reads weights(w) of the response. For a gaussian or log-normal response they are
