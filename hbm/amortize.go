@@ -14,7 +14,7 @@ import (
 	"github.com/transdim/vti/internal/checkpoint"
 )
 
-// template returns lines that describe a model without the sizes of its plates.
+// template returns lines that describe a model without the sizes of its plates (such as groups).
 func template(m *Model) (lines []string) {
 	names := func(plates []*Plate) (list []string) {
 		for _, p := range plates {
@@ -35,9 +35,9 @@ func template(m *Model) (lines []string) {
 	return lines
 }
 
-// LoadAmortized opens the posterior given data from a checkpoint of a Fit with Config.Amortize.
-// model is the model of that Fit, or one with the same variables and with plates of other sizes.
-// Only the fields Checkpoint and Seed of cfg are used. The fit determines all other settings.
+// LoadAmortized opens the posterior given data from a checkpoint of a Fit with Config.Amortize. The
+// argument model is the model of this Fit, or a model that differs from it in sizes of plates. Only
+// the fields Checkpoint and Seed of cfg are used. Other settings come from the checkpoint.
 func LoadAmortized(device *gpu.Device, model *Model, data Values, cfg Config) (*Posterior, error) {
 	if err := model.CheckData(data); err != nil {
 		return nil, err
@@ -73,7 +73,7 @@ func LoadAmortized(device *gpu.Device, model *Model, data Values, cfg Config) (*
 	}
 	cfg.Encoding, cfg.Products, cfg.Thin, cfg.Flow, cfg.Amortize = stored.Encoding, stored.Products, stored.Thin, stored.Flow, stored.Amortize
 	draws := cfg.Seed
-	cfg.Seed = fit.Seed // the seed of the flows in training
+	cfg.Seed = fit.Seed // the flows were made with this seed
 	p, err := newPosterior(device, model, data, cfg.WithDefaults())
 	if err != nil {
 		return nil, err
@@ -89,7 +89,7 @@ func LoadAmortized(device *gpu.Device, model *Model, data Values, cfg Config) (*
 }
 
 // sameTemplate returns an error for the first difference between the template of a model and the
-// wanted one. Densities are not compared.
+// template want. Densities are not compared.
 func sameTemplate(want []string, m *Model) error {
 	got := template(m)
 	for i := range max(len(want), len(got)) {

@@ -12,8 +12,8 @@ import (
 	"github.com/transdim/vti/lab/testkit"
 )
 
-// A family trained on simulated data sets infers from new ones, and from models with more groups,
-// near the exact evidence of each.
+// A family trained on simulated data sets gives nearly the exact evidence of new data sets, with as
+// many groups as in training and with more.
 func TestAmortizedOverDataSets(t *testing.T) {
 	testkit.Slow(t)
 	e := newEffects(3, 5, 1)
@@ -66,8 +66,8 @@ func TestAmortizeMistakes(t *testing.T) {
 	require.ErrorContains(t, err, "want plate")
 }
 
-// A run that was stopped and continued ends with the same bits as one that was not, for free
-// encodings and for encoders. So does a run that is only loaded.
+// A run that was stopped and continued, or only loaded, ends with the same bits as a run without a
+// stop, for free encodings and for encoders.
 func TestResume(t *testing.T) {
 	e := newEffects(5, 4, 2)
 	data := e.draw(t, 1)
@@ -125,7 +125,7 @@ func TestResume(t *testing.T) {
 	require.ErrorContains(t, err, "Resume needs Checkpoint")
 }
 
-// patient is a context that is cancelled after a number of queries of its state.
+// patient is a context that is cancelled after its state was asked for a number of times.
 type patient struct {
 	gocontext.Context
 	left, after int
@@ -139,7 +139,7 @@ func (p *patient) Err() error {
 	return gocontext.Canceled
 }
 
-// All long operations stop soon after their context is cancelled: they ask often, and then end.
+// All long operations stop soon after their context is cancelled.
 func TestCancelled(t *testing.T) {
 	e := newEffects(3, 50, 2)
 	data := e.draw(t, 1)

@@ -34,8 +34,8 @@ type CertifyConfig struct {
 //
 //	p(x, θ) = p(θ, x_0) Π_g ∫ p(x_g, z_g | θ) dz_g
 //
-// and each factor is estimated without bias by a mean over draws of z_g alone. So the weights of
-// the draws of θ hardly spread more for many members than for few.
+// and the integral of each member is estimated without bias by a mean over draws of z_g. So the
+// weights of the draws of θ vary hardly more with many members than with few.
 type Certificate struct {
 	// Verdict says how far the posterior can be trusted, and Reasons say why it is not better.
 	Verdict vti.Verdict
@@ -50,15 +50,15 @@ type Certificate struct {
 	LogEvidence, LogEvidenceSE float64
 	// NonFinite is the number of draws whose density was not finite; their weight is zero.
 	NonFinite int
-	// Late says that draws ended at CertifyConfig.Until although more draws might change the
-	// verdict.
+	// Late says that draws ended at the time CertifyConfig.Until, although more draws might change
+	// the verdict.
 	Late bool
 	// Sample holds draws that follow the posterior if each is weighted by its Weight; the weights
 	// sum to one. LogJoint and LogQ are nil.
 	Sample *Draws
 	Weight []float64
 
-	logWeights []float64 // log weights less their mean
+	logWeights []float64 // log weights minus the logarithm of the mean weight
 	biased     bool      // each member has too few draws, or the family misses a part of the posterior
 }
 
@@ -71,18 +71,18 @@ func (c *Certificate) evidence() models.Evidence {
 	return models.Evidence{Log: c.LogEvidence, SE: c.LogEvidenceSE, KHat: c.KHat, Draws: c.Draws, ESS: c.ESS, NonFinite: c.NonFinite, Bound: math.Inf(-1)}
 }
 
-// Numbers of draws. If there are few groups, the posterior of their standard deviation has a tail
-// that 2,000 draws do not show. With 2,000 draws and a good k̂, the standard deviation of this
-// posterior is 9 and 14 percent too small in two of 9 fits.
+// The draws of a certificate. If there are few groups, the posterior of their standard deviation
+// has a tail that 2,000 draws do not show. With 2,000 draws and a good k̂, the standard deviation
+// of this posterior is 9 and 14 percent too small in two of 9 fits.
 const (
 	firstDraws  = 8000
 	mostDraws   = 64_000
-	enoughESS   = 1000    // effective draws at which doubling ends: standard deviations to 2%
+	enoughESS   = 1000    // effective draws at which doubling of draws ends: sd to 2%
 	keptNumbers = 1 << 25 // largest count of numbers in all draws together
-	// hopelessShare is the fraction of effective draws below which, with an unreliable k̂, a family
-	// is taken to miss parts of the posterior. On nested tables log evidences with a smaller
-	// fraction differ from integrals by 0.3 to 3 nats, and with a fraction of a tenth by at most
-	// 0.03 nats.
+	// hopelessShare is the fraction of effective draws below which, if k̂ is unreliable too, a
+	// variational family counts as missing parts of the posterior. On tables with nested groups,
+	// log evidences differ from integrals by 0.3 to 3 nats at smaller fractions, and by at most
+	// 0.03 nats if a tenth of the draws is effective.
 	hopelessShare = 0.02
 )
 
@@ -104,11 +104,11 @@ func (p *Posterior) Certify(ctx gocontext.Context, cfg CertifyConfig) (*Certific
 	}
 	w := &weighing{Posterior: p, plate: separable(p.model), until: cfg.Until}
 	if p.family.joint {
-		w.plate = nil // its members depend on each other
+		w.plate = nil // the members of the plate depend on each other
 	}
 	w.inner = w.innerDraws()
 	w.outer = draws
-	if p.feed.target != nil { // one of few batch sizes, whose graphs are compiled once for all models
+	if p.feed.target != nil { // one of few sizes, whose graphs serve all models
 		w.outer = weighedStages[min(draws/weighedStages[1].draws, 1)].draws
 	}
 	w.outer = max(1, min(w.outer, 4*largestChunk/(w.inner*p.model.mostMembers())))
@@ -166,10 +166,10 @@ func (w *weighing) certificate(sample *Draws) *Certificate {
 	return c
 }
 
-// separable returns a plate whose members can be weighted one by one: each variable belongs to at
-// most one of its members, so that the variables of different members are independent given the
-// other variables. Of several such plates it returns the one to whose members most latent numbers
-// belong, and among equals the one with most members. It returns nil if there is none.
+// separable returns a plate whose members can be weighted one by one: each member of a variable
+// belongs to at most one member of the plate, so that variables of different members of the plate
+// are independent given the other variables. Of several such plates it returns the plate with most
+// latent numbers in its members and, if equal, with most members; nil if there is none.
 func separable(m *Model) *Plate {
 	var best *Plate
 	most := 0
@@ -194,8 +194,8 @@ func separable(m *Model) *Plate {
 	return best
 }
 
-// belongs returns the plate of the variable whose members determine a member of to, or nil if there
-// is none.
+// belongs returns the plate of v whose members each belong to one member of the plate to, or nil if
+// v has no such plate.
 func (v *Variable) belongs(to *Plate) *Plate {
 	if to == nil {
 		return nil
@@ -206,7 +206,7 @@ func (v *Variable) belongs(to *Plate) *Plate {
 	return nil
 }
 
-// mostMembers returns the largest number of members of a variable.
+// mostMembers returns the largest number of members of any variable of the model.
 func (m *Model) mostMembers() int {
 	largest := 1
 	for _, v := range m.variables {

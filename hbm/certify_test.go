@@ -104,7 +104,7 @@ func TestCertifyMistakes(t *testing.T) {
 	require.ErrorContains(t, err, "negative")
 }
 
-// Without plates all variables are weighted at once.
+// Without plates all variables are weighted together.
 func TestCertifyWithoutPlates(t *testing.T) {
 	m := NewModel()
 	mean := m.Latent("mean", Normal(Number(0), Number(1)))
@@ -116,10 +116,10 @@ func TestCertifyWithoutPlates(t *testing.T) {
 	require.InDelta(t, -0.25-0.5*math.Log(4*math.Pi), c.LogEvidence, 0.01)
 }
 
-// Shares of wider draws of each of 400 members do not add up in the weights. Close to the
-// posterior, z_g | μ, y ~ N((μ + y_g)/2, 1/2) and μ given y, most draws are effective, and the log
-// evidence is the log density of y_g ~ N(μ, 2). With 8 independent draws of each member only 6 of
-// 1,000 draws were effective.
+// Each of 400 members has some draws from a wider distribution, but most of the weighted draws are
+// effective. The family is close to the posterior, μ given y and z_g | μ, y ~ N((μ + y_g)/2, 1/2).
+// The log evidence is the log density of y_g ~ N(μ, 2). With 8 independent draws of each member
+// only 6 of 1,000 draws would be effective.
 func TestWeightsOfManyMembers(t *testing.T) {
 	testkit.Long(t)
 	const members, sum = 400, 400 * 0.7

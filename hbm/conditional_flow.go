@@ -14,9 +14,8 @@ import (
 
 // flows is the conditional distribution of a latent variable in PAVI (plate-amortized variational
 // inference). An affine block and a flow map the prior to this distribution. All members of the
-// variable, its repetitions over plates, share the block and the flow. Both are conditioned on
-// earlier variables and on the encoding of the member: a few numbers that distinguish it from
-// others.
+// variable (its repetitions over plates) share the block and the flow. Both are conditioned on
+// earlier variables and on the encoding of the member: a few numbers for each member.
 //
 // N(m, s²) is the normal approximation of the prior of a number, given its parents. The affine
 // block multiplies it by the normal likelihood of one observation, whose mean x̂ and precision λ it
@@ -51,8 +50,8 @@ func newFlows(list []*latent, encoding int, cfg cosmic.Config, seed uint64, perE
 	return f, nil
 }
 
-// spareEncoding is the default number of entries of an encoding beyond one mean and one precision
-// for each number.
+// spareEncoding is the default number of entries of an encoding in addition to one mean and one
+// precision for each number of a member.
 const spareEncoding = 4
 
 func (f *flows) width(l *latent) int {
@@ -62,23 +61,23 @@ func (f *flows) width(l *latent) int {
 	return 2*l.dim + spareEncoding
 }
 
-// flowParts holds the parameters of a flow [plates..., draws], from encodings and earlier
+// flowParts holds the affine block and the inputs of a flow, computed from encodings and earlier
 // variables.
 type flowParts struct {
 	scale, shift   *Node // u = shift + scale y, [plates..., draws or 1, U]
-	logScale       *Node // the sum of the logarithms of the present entries of scale
+	logScale       *Node // Σ log scale over the numbers that the model has
 	mask, features *Node // inputs of the flow [rows, U], [rows, C]
 	leading        []int // [plates..., draws]
 	rows           int
 }
 
-// parts computes the parameters for a number of draws.
+// parts computes the parts of a flow for a number of draws.
 func (f *flows) parts(ctx *context.Context, l *latent, in conditionalInputs, draws int) flowParts {
 	width, encoding := f.width(l), in.encoding
 	p := flowParts{leading: append(slices.Clone(encoding.Shape().Dimensions[:encoding.Rank()-2]), draws)}
 	p.rows = product(p.leading)
 
-	// The inputs of the affine block start as the first numbers of the encoding, so that each
+	// The affine block starts with the first numbers of the encoding as its x̂ and λ, so that each
 	// member can be fitted by itself from the first step.
 	start := make([]float64, width*2*l.dim)
 	for i := range min(width, 2*l.dim) {
@@ -106,7 +105,7 @@ func (f *flows) parts(ctx *context.Context, l *latent, in conditionalInputs, dra
 		p.mask = Reshape(BroadcastToDims(GreaterThan(in.present, ZerosLike(in.present)), append(slices.Clone(p.leading), l.dim)...), p.rows, l.dim)
 	}
 	last := read.Rank() - 1
-	// The observation is in units of the typical sd.
+	// The observation x̂ is in units of the typical prior standard deviation.
 	observed, logPrecision := SliceAxis(read, last, AxisRange(0, l.dim)), SliceAxis(read, last, AxisRange(l.dim))
 	logSD := Log(in.sd)
 	logOdds := Add(logPrecision, MulScalar(Sub(logSD, Log(in.typicalSD)), 2)) // log λs²

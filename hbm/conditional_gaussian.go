@@ -23,7 +23,8 @@ type gaussian struct {
 }
 
 // width returns the number of entries of an encoding: the mean, the logarithms of the diagonal of
-// the factor of the covariance, the rest of the factor, and the regression.
+// the factor of the covariance, the factor below its diagonal, and the coefficients of the
+// regression.
 func (n gaussian) width(l *latent) int {
 	width := 2*l.dim + l.dim*l.after
 	if n.dense {
@@ -34,10 +35,10 @@ func (n gaussian) width(l *latent) int {
 
 // normalParts holds the parameters of a normal distribution, from an encoding.
 type normalParts struct {
-	center       *Node // of u: the mean given the variables before, [plates..., draws or 1, U]
-	logSD        *Node // logarithm of the diagonal of the factor, in units of the typical sd
-	lower        *Node // the rest of the factor [..., U, U]; nil: zero
-	unit, logDet *Node // the typical sd, and the log determinant of the whole map
+	center       *Node // mean of u given the variables before, [plates..., draws or 1, U]
+	logSD        *Node // log diagonal of the factor of the covariance, in units of typical sd
+	lower        *Node // the factor below its diagonal [..., U, U]; nil stands for zero
+	unit, logDet *Node // the typical sd, and the log determinant of the map from noise to u
 }
 
 func (n gaussian) parts(l *latent, in conditionalInputs) normalParts {
@@ -74,7 +75,7 @@ func (n gaussian) push(_ *context.Context, l *latent, in conditionalInputs) (u, 
 	return Add(p.center, Mul(p.unit, x)), BroadcastToDims(p.logDet, in.noise.Shape().Dimensions[:in.noise.Rank()-1]...)
 }
 
-// pull solves for the noise, number by number.
+// pull solves for the noise z, one number after the other.
 func (n gaussian) pull(_ *context.Context, l *latent, in conditionalInputs, u *Node) (z, logDet *Node) {
 	p := n.parts(l, in)
 	x, last := Div(Sub(u, p.center), p.unit), u.Rank()-1
@@ -124,8 +125,8 @@ func strictlyLower(entries *Node, n int) *Node {
 // the square of this number of entries.
 const MaxJoint = 2048
 
-// checkJoint returns an error if a model is too large for Joint, by the number of unconstrained
-// numbers of all members of all latent variables.
+// checkJoint returns an error if the latent variables of a model have more than MaxJoint
+// unconstrained numbers, over all members.
 func checkJoint(m *Model) error {
 	if n := m.Dim(); n > MaxJoint {
 		return fmt.Errorf("hbm: family %v takes models of at most %d latent numbers, this has %d: use %v or %v", Joint, MaxJoint, n, PAVIF, Branch)
@@ -134,7 +135,7 @@ func checkJoint(m *Model) error {
 }
 
 // mix multiplies the noise of all variables, taken as one vector for each draw, by a trained lower
-// triangular matrix with ones on its diagonal, and so with determinant 1.
+// triangular matrix with ones on its diagonal, whose determinant is 1.
 func (c *cascade) mix(ctx *context.Context, r *replica, noise map[*Variable]*Node) map[*Variable]*Node {
 	all := together(c.latents, noise)
 	n := all.Shape().Dim(1)

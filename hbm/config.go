@@ -24,8 +24,8 @@ type Config struct {
 	// members in the families PAVIF, PAVIE and ADAVI. 0 stands for two entries for each
 	// unconstrained number of the variable, and four more.
 	Encoding int
-	// Products adds products to the inputs of encoders: of any two among the numbers of a datum and
-	// the constants in its density. It is for models that are linear in constants.
+	// Products adds to the inputs of encoders the products of any two numbers among a datum and the
+	// constants in its density. It is for models that are linear in constants.
 	Products bool
 	// Flow is the architecture of the conditional flows of PAVIF, PAVIE and ADAVI; Fit fills in Dim
 	// and Features. If Kind and all sizes are zero, it is a spline of one layer with one block of
@@ -36,7 +36,7 @@ type Config struct {
 	// drawn from each selected member of the outer plate. For a plate nested in several plates,
 	// members are drawn from all of its members, and a step uses the members of the outer plates to
 	// which the drawn members belong. A plate without an entry in Batch is used whole, except for
-	// members of outer members that are not selected.
+	// members that belong to unselected members of an outer plate.
 	Batch map[*Plate]int
 	// Amortize is the number of data sets, simulated from the model, in each step of training a
 	// family that encodes data, with one draw for each. The data given to Fit are then only the
@@ -44,14 +44,14 @@ type Config struct {
 	Amortize int
 	// Simulate, if not nil, makes the data sets of Amortize: values of observed variables
 	// [plates..., sets, event...], and of constants for each set or one for all sets. Over a space
-	// of models, codes has the model of each set; otherwise it is nil. The sets need not follow the
-	// model: the family is trained to be near the posterior given each of them. The same arguments
-	// must give the same sets. With Thin, a step uses the members of a plate that are true in left;
-	// nil stands for all members. If Simulate is nil, the model is simulated.
+	// of models, codes names the model of each set; otherwise it is nil. The sets need not follow
+	// the model: the family is trained to be near the posterior given each of them. The same
+	// arguments must give the same sets. With Thin, left says which members of a plate a step uses;
+	// nil stands for all. If Simulate is nil, the model is simulated.
 	Simulate func(ctx context.Context, sets int, codes [][]int32, seed uint64, name string, left map[*Plate][]bool) (Values, error)
 	// Thin makes each step of training with Amortize use only a random part of the members of each
-	// plate, as if there were no others. The fraction used is drawn between ThinnestShare and 1. So
-	// the family learns to infer from data of many sizes.
+	// plate, as if the plate had no other members. The fraction used is drawn between ThinnestShare
+	// and 1. So the family learns to infer from data of many sizes.
 	Thin bool
 	// Draws is the number of Monte Carlo draws of each variable in a step. 0 stands for 8 to 64
 	// draws, fewer if more members take part in a step.
@@ -78,8 +78,8 @@ type Config struct {
 	// LogEvery is the number of steps between calls of Progress; 0 stands for 100.
 	LogEvery int
 	// Progress, if not nil, is called after the first step, every LogEvery steps and after the
-	// last. The loss is minus the reduced ELBO (PAVI eq. 6). The entropy is NaN, because there is
-	// only one model.
+	// last. The loss is minus the ELBO estimated from the members in the step (PAVI eq. 6). The
+	// entropy of the distribution of models is NaN, because there is only one model.
 	Progress func(vti.Info)
 }
 

@@ -21,12 +21,12 @@ type Density struct {
 	// logProb is the log density of x [plates..., draws, event...], with all constants. Its result
 	// may keep axes of the event, over which it is then summed.
 	logProb func(x *Node, parameters []*Node, eventRank int) *Node
-	// draw fills x with the value of one member. Each parameter has one number or the length of x;
-	// a mixture has more.
+	// draw fills x with the value of one member. Each parameter has one number, or one for each
+	// entry of x; for a mixture it has more.
 	draw func(random *rand.Rand, parameters [][]float64, x []float64)
 	// normal, if not nil, returns mean and standard deviation [plates..., draws, event...] of a
 	// normal distribution near the distribution of the unconstrained value under the default link.
-	// Inference takes its start and its scale from this distribution, which need not be a close
+	// The start and the scale of inference come from this distribution, which need not be a close
 	// approximation.
 	normal func(parameters []*Node) (mean, sd *Node)
 }
@@ -190,7 +190,7 @@ func Gamma(shape, rate Term) Density {
 			return distuv.Gamma{Alpha: p[0], Beta: p[1], Src: random}.Rand()
 		},
 		shape, rate).withNormal(func(p []*Node) (mean, sd *Node) {
-		// log x has mean ψ(shape) − log rate and variance ψ'(shape).
+		// The logarithm of a gamma variable x has mean ψ(shape) − log rate and variance ψ'(shape).
 		inverse := Reciprocal(p[0])
 		return Sub(Sub(Log(p[0]), MulScalar(inverse, 0.5)), Log(p[1])), Sqrt(Add(inverse, MulScalar(Square(inverse), 0.5)))
 	})

@@ -27,7 +27,7 @@ func evaluated(t *testing.T, density Density, x []float64, event ...int) []float
 	return out.Value().([]float64)
 }
 
-// elementwiseCases are the densities of independent components, with a naive form.
+// elementwiseCases are the densities of independent components, with plain log densities.
 var elementwiseCases = map[string]struct {
 	density func(p ...Term) Density
 	p       []float64
@@ -101,7 +101,7 @@ func TestDensitiesAgainstNaiveForms(t *testing.T) {
 			for i, x := range c.x {
 				require.InDelta(t, c.naive(x, c.p), got[i], 1e-8*(1+math.Abs(got[i])), "at %g", x)
 			}
-			// As an event of two components with different parameters.
+			// All densities again, for an event of two components with different parameters.
 			vectors := make([]Term, len(c.p))
 			for i, value := range c.p {
 				vectors[i] = Numbers(value, value+0.25)
@@ -120,7 +120,7 @@ func TestDensitiesAgainstNaiveForms(t *testing.T) {
 }
 
 // Draws have the mean and the standard deviation of their density. The tolerance is 5 standard
-// errors, of the standard deviation through the fourth moment: about 1e-5 false alarms in all.
+// errors, for the standard deviation by the fourth moment: a false alarm in 10⁵ choices of seeds.
 func TestDrawsHaveTheirMoments(t *testing.T) {
 	const n = 20000
 	device := open(t)
@@ -176,8 +176,8 @@ func TestDirichlet(t *testing.T) {
 	}
 }
 
-// A mixture of vectors shares its label between the components of a vector. The broken variant,
-// with one label for each number, differs.
+// A mixture of vectors shares its label between the components of a vector. With one label for each
+// number its log density would differ.
 func TestMixture(t *testing.T) {
 	x := []float64{0.1, 2.2, -1, 0.4}
 	means := [][]float64{{0, 2}, {1, -1}, {0.5, 0.5}}
@@ -242,8 +242,8 @@ func open(t testing.TB) *gpu.Device {
 	return device
 }
 
-// Large counts lose no digits: the ratio of neighbouring probabilities is rate/(x+1), which sums of
-// terms of size 10¹⁰ miss by 10⁻⁶.
+// Large counts lose no digits: the ratio of the probabilities of x + 1 and x is rate/(x+1). Sums of
+// terms of size 10¹⁰ would have errors of 10⁻⁶.
 func TestPoissonOfLargeCounts(t *testing.T) {
 	for _, rate := range []float64{90, 110, 1e6, 1e9} {
 		x := math.Round(rate + math.Sqrt(rate))

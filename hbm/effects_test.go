@@ -37,14 +37,14 @@ func (e *effects) draw(t testing.TB, seed uint64) Values {
 	return Values{e.x: drawn[e.x]}
 }
 
-// exactEffects is the posterior and the evidence in closed form. The samples of a group enter
-// through their mean x̄_g, which is normal about the mean of all groups with variance σ_g² +
+// exactEffects is the posterior and the evidence of effects in closed form. The samples of a group
+// enter through their mean x̄_g, which is normal about the mean of all groups with variance σ_g² +
 // σ_x²/N.
 type exactEffects struct {
 	logEvidence  float64
-	mean, meanSD []float64 // of the mean of all groups, [D]
-	group        []float64 // [G, D]
-	groupSD      []float64 // [D]
+	mean, meanSD []float64 // posterior of the mean of all groups, [D]
+	group        []float64 // posterior means of the means of groups, [G, D]
+	groupSD      []float64 // posterior standard deviations of the means of groups, [D]
 }
 
 func (e *effects) exact(data Values) exactEffects {
@@ -65,8 +65,8 @@ func (e *effects) exact(data Values) exactEffects {
 				r := x[(g*e.samples+i)*e.dim+d] - averages[g]
 				squares += r * r
 			}
-			// The density of samples given their group's mean is the density of x̄_g times the
-			// rest.
+			// The density of the samples of a group given its mean is the density of x̄_g times a
+			// factor that does not depend on the mean.
 			out.logEvidence += -0.5*squares/(e.sd[2]*e.sd[2]) - n*(math.Log(e.sd[2])+0.5*math.Log(2*math.Pi)) + 0.5*math.Log(2*math.Pi*within)
 			precision += 1 / between
 			weighted += averages[g] / between
@@ -87,12 +87,12 @@ func (e *effects) exact(data Values) exactEffects {
 	return out
 }
 
-// The closed form agrees with the joint normal distribution of a small data set and its latents.
+// The closed form agrees with the joint normal distribution of a small data set and its parameters.
 func TestExactEffects(t *testing.T) {
 	e := newEffects(2, 3, 1)
 	data := e.draw(t, 4)
-	// The latents and the data (mean, two group means, six samples) are A z, with A the loading and
-	// z standard normal.
+	// The latent variables and the data (a mean, two group means, six samples) are A z for standard
+	// normal z, where A is the variable loading.
 	const latents, size = 3, 9
 	var loading mat.Dense
 	loading.ReuseAs(size, size)

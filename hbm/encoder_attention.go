@@ -11,7 +11,7 @@ import (
 
 const (
 	attentionHeads = 4
-	inducedPoints  = 8 // through which the members of a set see each other
+	inducedPoints  = 8 // learned points through which the members of a set exchange information
 )
 
 // attention reduces the encodings of the members of each set to one encoding, as a set transformer
@@ -19,7 +19,7 @@ const (
 // to these points. Then one learned point attends to the members. x is [from..., draws, hidden] and
 // weight [from..., 1, 1], 0 for a row without a member.
 func (s *setEncoder) attention(ctx *context.Context, set *sets, x, weight *Node) *Node {
-	// [to..., draws, points, hidden]
+	// shape [to..., draws, points, hidden]
 	points := s.attend(ctx.In("induced"), set, x, weight, inducedPoints)
 	rank := x.Rank()
 
@@ -62,8 +62,8 @@ func (s *setEncoder) attend(ctx *context.Context, set *sets, x, weight *Node, po
 	return s.block(ctx, residual, seen)
 }
 
-// block ends an attention: it adds seen to x, and then adds the output of a perceptron for this
-// sum.
+// block is the end of an attention block: it adds to x the result seen of the attention, and adds
+// to this sum the output of a perceptron.
 func (s *setEncoder) block(ctx *context.Context, x, seen *Node) *Node {
 	x = Add(x, seen)
 	return Add(x, s.perceptron(ctx.In("after"), x))
@@ -73,7 +73,7 @@ func (s *setEncoder) heads(x *Node) *Node {
 	return reshapeLast(x, []int{attentionHeads, s.hidden / attentionHeads})
 }
 
-// weight4 adds axes of size 1 to weights [from..., 1, 1], up to a rank.
+// weight4 adds axes of size 1 to weights [from..., 1, 1], until they have the given rank.
 func weight4(weight *Node, rank int) *Node {
 	for weight.Rank() < rank {
 		weight = InsertAxes(weight, -1)

@@ -18,12 +18,12 @@ import (
 // member, such as a group. Its networks do not depend on the order or the amount of the data. They
 // are deep sets (PAVI appendix A.1.3) or set transformers (ADAVI section 2.2). The encoder first
 // encodes each datum. It then contracts the encodings, plate by plate, until each member of a plate
-// has one: E_h = f(E_{h−1}) of ADAVI eq. 1. Its weights do not grow with the plates.
+// has one: E_h = f(E_{h−1}) of ADAVI eq. 1. Its number of weights does not depend on the plates.
 type setEncoder struct {
 	pool   pooling
 	hidden int
 	seed   uint64
-	units  map[*Variable]units // of observed variables and of the constants on which they depend
+	units  map[*Variable]units // for observed variables, and for the constants in their densities
 	// products says that products of two numbers of a datum are inputs too, because linear
 	// regressions depend on the means of these products.
 	products bool
@@ -41,8 +41,8 @@ const (
 // units holds the means and standard deviations by which data are standardised.
 type units struct{ mean, sd []float64 } // one for each number of an event
 
-// unitsScope is the scope of the units of data. They are stored, because a family reads other data
-// in the units of its training.
+// unitsScope is the scope of the units of data. The units are stored, because a family reads later
+// data in the units of its training.
 const unitsScope = "units"
 
 // unitsOf returns mean and standard deviation of the numbers of a variable, [n].
@@ -50,7 +50,7 @@ func (s *setEncoder) unitsOf(ctx *context.Context, r *replica, v *Variable) (mea
 	u := s.units[v]
 	scope := "/" + unitsScope + "/" + v.scope()
 	if flow := "/" + evaluate.FlowScope; strings.HasPrefix(ctx.Scope(), flow+"/") {
-		scope = flow + scope // so that it is part of a vti.Beginning
+		scope = flow + scope // a scope with this prefix is part of a vti.Beginning
 	}
 	scaling := ctx.InAbsPath(scope).Checked(false)
 	both := ConvertDType(scaling.VariableWithValue("values", [][]float64{u.mean, u.sd}).SetTrainable(false).ValueGraph(r.graph), r.dtype)
@@ -73,7 +73,7 @@ func newSetEncoder(m *Model, data Values, pool pooling, cfg Config) *setEncoder 
 // constants thousands of units away.
 const rounding = 1e-9
 
-// measure sets the units of data by their mean and spread.
+// measure sets the units of the data to their mean and standard deviation.
 func (s *setEncoder) measure(m *Model, data Values) {
 	for _, v := range m.variables {
 		if v.role == Latent {
@@ -100,13 +100,13 @@ func (s *setEncoder) measure(m *Model, data Values) {
 }
 
 // isCount reports whether the values are counts of any magnitude. Encoders read log(1 + x) of such
-// a value x.
+// counts x.
 func (v *Variable) isCount() bool { return v.role == Observed && v.density.support == Counts }
 
 // level holds the encodings of all members of some plates, [plates..., draws, hidden].
 type level struct {
 	plates []*Plate
-	path   string // names the contractions that led there
+	path   string // names the contractions that led to this level
 	value  *Node
 }
 
@@ -130,8 +130,8 @@ func (s *setEncoder) dataScope(ctx *context.Context, i int) *context.Context {
 	return ctx.In(networkScope).In("encoder").In(fmt.Sprintf("data%d", i)).Checked(false)
 }
 
-// level encodes the data of x and contracts the encodings, plate by plate, until only plates in
-// plates are left.
+// level encodes the data of x and contracts the encodings, plate by plate, until all plates of the
+// encodings are in plates.
 func (s *setEncoder) level(ctx *context.Context, r *replica, x *Variable, plates []*Plate) level {
 	l := s.datum(ctx, r, x)
 	for {
@@ -153,7 +153,7 @@ func (s *setEncoder) datum(ctx *context.Context, r *replica, x *Variable) level 
 	})
 }
 
-// contractOnce calls contract once for each replica, and remembers its result.
+// contractOnce calls contract once for each replica (part of a model), and remembers its result.
 func (s *setEncoder) contractOnce(ctx *context.Context, r *replica, x *Variable, l level, axis int, to *Plate) level {
 	path := l.path + "_" + l.plates[axis].scope()
 	if to != nil {
@@ -163,9 +163,9 @@ func (s *setEncoder) contractOnce(ctx *context.Context, r *replica, x *Variable,
 	return r.remembered(x.name+path, func() level { return s.contract(ctx.In("level"+path), r, l, axis, to) })
 }
 
-// contraction returns the next step from one list of plates to another. axis is the axis of the
-// last plate of the first list that is not in the second one, or -1 if there is none. by is the
-// plate that replaces this plate, or nil if no plate does.
+// contraction returns the next step from the plates in from to the plates in to. axis is the axis
+// of the last plate in from that is not in to, or -1 if there is none. by is the plate that
+// replaces this plate, or nil if the plate is only removed.
 func contraction(from, to []*Plate) (axis int, by *Plate) {
 	for axis = len(from) - 1; axis >= 0; axis-- {
 		if !slices.Contains(to, from[axis]) {
@@ -184,8 +184,8 @@ func contracted(plates []*Plate, axis int, by *Plate) []*Plate {
 	return left
 }
 
-// next returns the plate that replaces the plate on an axis of from in the next step to the plates
-// in to. It is a plate around the replaced plate that is not in from; nil if there is none.
+// next returns the plate that replaces from[axis] in the next step towards the plates in to: a
+// plate around from[axis] that is not in from, or nil if there is none.
 func next(from []*Plate, axis int, to []*Plate) *Plate {
 	var first *Plate
 	for _, parent := range from[axis].parents {
@@ -204,8 +204,8 @@ func next(from []*Plate, axis int, to []*Plate) *Plate {
 
 func (p *Plate) scope() string { return fmt.Sprint(slices.Index(p.model.plates, p)) }
 
-// standard returns the numbers of variables for each datum of x, in units of their spread,
-// [plates..., draws, numbers].
+// standard returns the values of variables for each datum of x, standardised, [plates..., draws,
+// numbers].
 func (s *setEncoder) standard(ctx *context.Context, r *replica, x *Variable, variables []*Variable) *Node {
 	flat := func(v *Variable) *Node {
 		value := r.align(r.values[v], v.plates, x.plates)
@@ -240,7 +240,7 @@ func (v *Variable) constants() []*Variable {
 	return slices.DeleteFunc(v.Parents(), func(parent *Variable) bool { return parent.role != Constant })
 }
 
-// contract replaces the plate on an axis of a level by one in which it is nested, or by none.
+// contract replaces the plate on an axis by to, a plate around it, or removes it if to is nil.
 func (s *setEncoder) contract(ctx *context.Context, r *replica, l level, axis int, to *Plate) level {
 	set := &sets{replica: r, from: l.plates, axis: axis, to: contracted(l.plates, axis, to)}
 	weight := r.memberWeights(set.from, l.value.Rank()) // [from..., 1, 1]
@@ -256,7 +256,7 @@ func (s *setEncoder) contract(ctx *context.Context, r *replica, l level, axis in
 		}
 		pooled = Div(set.sum(Mul(features, weight)), MaxScalar(total, 1e-6))
 	}
-	// The number of members measures the amount of information.
+	// The number of members says how much information a set has.
 	count := Log(AddScalar(Div(total, MaxScalar(r.memberWeights(set.to, total.Rank()), 1e-6)), 1))
 	count = BroadcastToDims(count, append(slices.Clone(pooled.Shape().Dimensions[:pooled.Rank()-1]), 1)...)
 	return level{set.to, l.path, s.perceptron(ctx.In("pooled"), Concatenate([]*Node{pooled, count}, -1))}
@@ -272,7 +272,7 @@ func (s *setEncoder) linear(ctx *context.Context, x *Node, outputs int, weight m
 	return made.Linear(ctx, s.seed, x, outputs, weight, made.Zeros)
 }
 
-// sets holds the members of plates, grouped by the plates that remain when one plate is replaced.
+// sets groups members of the plates in from by the members of the plates in to around them.
 type sets struct {
 	*replica
 	from, to []*Plate
@@ -350,8 +350,8 @@ func (r *replica) remembered(name string, compute func() level) level {
 	return l
 }
 
-// checkPyramid returns an error if a model is not a pyramid, in which the plates of any two
-// variables are nested in each other.
+// checkPyramid returns an error unless a model is a pyramid: the plates of any two variables are
+// nested in each other.
 func checkPyramid(m *Model) error {
 	above := func(v *Variable) (names []string) {
 		for _, p := range m.plates {

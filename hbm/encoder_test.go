@@ -14,11 +14,11 @@ import (
 	"github.com/transdim/vti/lab/testkit"
 )
 
-// classes is a model of pupils in schools, with marks on several days and the age of each pupil:
-// schools own pupils of given numbers, in the order given.
+// classes is a model of pupils in schools, with marks on several days and the age of each pupil.
+// Pupils have given numbers, and are in the given order.
 type classes struct {
 	model              *Model
-	school, pupil      *Variable // latent variables that encodings are made for
+	school, pupil      *Variable // latent variables for whose members encodings are computed
 	overall, age, mark *Variable
 	data               Values
 }
@@ -58,13 +58,13 @@ var encoders = map[string]func(s *setEncoder) encoder{
 	"attention":    func(s *setEncoder) encoder { s.pool = attentionPool; return s },
 }
 
-// encodings returns the encodings of all members of a variable in a part of the model,
-// [members][width], by networks with random weights.
+// encodings returns the encodings of all members of a variable [members][width], by networks with
+// random weights. The graph has the members that batch selects.
 func (c *classes) encodings(t *testing.T, wrap func(s *setEncoder) encoder, dtype dtypes.DType, v *Variable, batch map[*Plate]int) [][]float64 {
 	const width = 7
 	require.NoError(t, c.model.CheckData(c.data))
 	s := newSetEncoder(c.model, c.data, meanPool, Config{Seed: 3})
-	// All orders of the data have the same units, to the bit.
+	// The units do not depend on the order of the data, not even by rounding.
 	for _, u := range s.units {
 		clear(u.mean)
 		for i := range u.sd {
@@ -81,9 +81,9 @@ func (c *classes) encodings(t *testing.T, wrap func(s *setEncoder) encoder, dtyp
 		return []*Node{ConvertDType(wrap(s).encode(ctx, ctx.In("latent"), r, v, width), dtypes.Float64)}
 	})
 	require.NoError(t, err)
-	_, err = exec.Exec(f.inputs(selected)...) // makes the variables
+	_, err = exec.Exec(f.inputs(selected)...) // creates the graph variables
 	require.NoError(t, err)
-	for variable := range variables.IterVariables() { // not all of them are zero
+	for variable := range variables.IterVariables() { // so that none of them is zero
 		value, err := variable.Value()
 		require.NoError(t, err)
 		random := stream.Rand(1, variable.ScopeAndName())
@@ -111,8 +111,8 @@ func (c *classes) encodings(t *testing.T, wrap func(s *setEncoder) encoder, dtyp
 }
 
 // Encodings follow their members, and do not depend on the order of pupils, of days, or of the
-// pupils of a school in the list, to the rounding of their type. A pupil in another school changes
-// the encodings of both schools.
+// pupils of a school in the list, up to rounding. A pupil in another school changes the encodings
+// of both schools.
 func TestEncodersAreInvariant(t *testing.T) {
 	for name, wrap := range encoders {
 		for dtype, tolerance := range map[dtypes.DType]float64{dtypes.Float64: 1e-13, dtypes.Float32: 1e-5} {
@@ -147,8 +147,8 @@ func distance(a, b []float64) float64 {
 	return largest
 }
 
-// Each of the families that encode data comes near the evidence of three groups, and has the same
-// number of weights for more groups.
+// Each of the families that encode data comes near the exact evidence of a data set of three
+// groups. The number of weights does not depend on the number of groups.
 func TestFitWithEncoders(t *testing.T) {
 	testkit.Slow(t)
 	for _, family := range []Family{PAVIE, ADAVI, AmortizedBranch} {

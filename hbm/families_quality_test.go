@@ -57,7 +57,7 @@ func TestQualityOfFamilies(t *testing.T) {
 	}
 }
 
-// paper is a model of one of the papers with its observed variable.
+// paper is a model of one of the papers on PAVI or ADAVI, with its observed variable.
 type paper struct {
 	name  string
 	model *Model
@@ -72,8 +72,8 @@ func nonConjugate() paper {
 	return paper{"non-conjugate", m, m.Observed("b", Laplace(a, Number(0.3)), On(sample), Event(2))}
 }
 
-// gaussianMixture returns eq. 8 of ADAVI: each group has its own means of three components, about
-// common ones, and its own shares.
+// gaussianMixture returns eq. 8 of ADAVI: each group has its own means of three components,
+// scattered about common means, and its own shares.
 func gaussianMixture() paper {
 	const components, dim = 3, 2
 	m := NewModel()
@@ -99,9 +99,9 @@ func hierarchicalVariance() paper {
 	return paper{"hierarchical variance", m, m.Observed("x", LogNormal(Number(0), sdOf(groupVariance)), On(group, sample), Event(2))}
 }
 
-// neuroimaging returns eq. B.24 of PAVI, labels summed out, with the sizes of its appendix B.4.3:
-// networks of connectivity. The vertices of subjects belong to them with shares about the shares of
-// the population.
+// neuroimaging returns eq. B.24 of PAVI, a mixture for networks of brain connectivity, with labels
+// summed out and the sizes of appendix B.4.3. The shares of networks in a subject scatter about the
+// shares in the population.
 func neuroimaging() paper {
 	const networks, dim = 7, 4
 	m := NewModel()

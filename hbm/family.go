@@ -20,7 +20,7 @@ type Family int
 const (
 	// PAVIF gives each member of a latent variable, a repetition of it over plates, a free
 	// encoding: a few numbers that are trained for this member. The encoding conditions a flow that
-	// all members share (PAVI-F). The size of an encoding does not depend on the plates.
+	// all members share (PAVI-F).
 	PAVIF Family = iota
 	// MeanField gives each unconstrained number its own, independent normal distribution.
 	MeanField
@@ -28,8 +28,8 @@ const (
 	// linear in the variables before it. With one plate this is a distribution of the globals and a
 	// branch for each member.
 	Branch
-	// PAVIE is PAVIF with encodings that deep sets compute from the data (PAVI-E). Its size does
-	// not depend on the plates, and once trained it can infer from other data.
+	// PAVIE is PAVIF with encodings that deep sets compute from the data (PAVI-E). Its number of
+	// weights does not depend on the plates, and once trained it can infer from other data.
 	PAVIE
 	// ADAVI has encodings by set transformers and no dependence between latent variables. Its
 	// plates must be nested.
@@ -83,7 +83,7 @@ type conditional interface {
 	// push maps standard normal z [plates..., draws, U] to unconstrained values of the same shape,
 	// with the logarithm of the determinant of the derivative, [plates..., draws].
 	push(ctx *context.Context, l *latent, in conditionalInputs) (u, logDet *Node)
-	// pull inverts push: z of u, with the logarithm of the determinant of push. in has no noise.
+	// pull inverts push: it returns z of u, and the log determinant of push. in.noise is not used.
 	pull(ctx *context.Context, l *latent, in conditionalInputs, u *Node) (z, logDet *Node)
 }
 
@@ -99,8 +99,8 @@ type conditionalInputs struct {
 	// mean and sd are the mean and standard deviation of a normal distribution near the prior of
 	// the unconstrained value, given its parents, [plates..., draws, U].
 	mean, sd *Node
-	// typicalMean and typicalSD are its mean and standard deviation given typical values of the
-	// parents, [plates..., 1, U].
+	// typicalMean and typicalSD are the mean and standard deviation of such a normal distribution
+	// at typical values of the parents, [plates..., 1, U].
 	typicalMean, typicalSD *Node
 }
 
@@ -122,7 +122,7 @@ func latents(m *Model, cascade bool) []*latent {
 	var list []*latent
 	for _, v := range m.Latents() {
 		l := &latent{Variable: v}
-		l.dim, _ = v.link.Dim(v.event) // checked when it was added
+		l.dim, _ = v.link.Dim(v.event) // checked when the variable was added
 		l.numbers = rank.UpTo(l.dim)
 		if v.link == v.density.support.link() {
 			l.prior = v.density.normal
@@ -149,9 +149,9 @@ type cascade struct {
 	encoder     encoder
 	conditional conditional
 	meanField   bool // the variables are independent of each other
-	freeGlobals bool // variables without plates have free encodings, whatever the encoder
-	joint       bool // the noise of all variables is mixed first
-	// copies is the number of encodings of a member: 1, plus 1 for each feature of a model.
+	freeGlobals bool // variables without plates always have free encodings
+	joint       bool // the noise of all variables is first mixed by a matrix
+	// copies is the number of encodings of a member: 1, plus 1 for each feature of models.
 	copies int
 	free   freeEncodings
 }
@@ -180,15 +180,15 @@ func (c *cascade) draw(ctx *context.Context, r *replica, noise map[*Variable]*No
 	return logQ
 }
 
-// descent is the state of a pass through the latent variables of a family in a replica, parents
-// first.
+// descent is the state of a pass through the latent variables of a family, parents first, at the
+// members in one graph (replica).
 type descent struct {
 	*cascade
 	ctx     *context.Context
 	r       *replica
-	typical *replica            // with typical values of the latent variables
-	noise   map[*Variable]*Node // noise of the variables so far
-	mixed   map[*Variable]*Node // mixed noise of all variables; nil if it is not mixed
+	typical *replica            // the replica with typical values of the latent variables
+	noise   map[*Variable]*Node // noise of the variables that the pass has reached
+	mixed   map[*Variable]*Node // noise of all variables of a joint family, mixed; else nil
 }
 
 func (c *cascade) startDescent(ctx *context.Context, r *replica) *descent {
@@ -233,10 +233,10 @@ func (d *descent) inputsOf(l *latent, draws int) conditionalInputs {
 	return in
 }
 
-// place sets a latent variable from unconstrained numbers, and returns its link's log determinant.
+// place sets a latent variable from unconstrained numbers. It returns log |det| of the link.
 func (d *descent) place(l *latent, in conditionalInputs, u *Node) (logLink *Node) {
 	d.r.unconstrained[l.Variable] = u
-	if in.present != nil { // absent numbers are zero
+	if in.present != nil { // numbers that the model lacks are zero
 		u = Mul(u, in.present)
 	}
 	value, logLink := l.link.ToEvent(u, l.event)
@@ -248,8 +248,8 @@ func (d *descent) place(l *latent, in conditionalInputs, u *Node) (logLink *Node
 	return logLink
 }
 
-// presentLink returns the log determinant of the link for the present numbers; absent numbers add
-// zero.
+// presentLink returns the log determinant of the link over the numbers that a model has, which are
+// 1 in present.
 func (l *latent) presentLink(logLink, present *Node) *Node {
 	if _, partly := l.link.(partialLink); partly {
 		return logLink
@@ -264,8 +264,8 @@ func (v *Variable) scope() string {
 }
 
 // priorNormal returns the mean and the standard deviation, [plates..., draws, U], of a normal
-// distribution near the unconstrained value: near its prior given its parents, or near the start
-// that is set for the variable.
+// distribution near the unconstrained value: near its prior given its parents or, if the variable
+// has the option Near, the distribution of that option.
 func (l *latent) priorNormal(r *replica) (mean, sd *Node) {
 	dims := append(r.dims(l.Variable), 1)
 	if l.initial[0] != nil {
@@ -291,21 +291,21 @@ func (l *latent) priorNormal(r *replica) (mean, sd *Node) {
 	return flat(mean), flat(sd)
 }
 
-// logStandardNormal returns the log density of z [..., U], summed over present numbers of its last
-// axis.
+// logStandardNormal returns the log density of z [..., U], summed over the numbers of its last axis
+// that are 1 in present.
 func logStandardNormal(z, present *Node) *Node {
 	return sumPresent(AddScalar(MulScalar(Square(z), -0.5), -halfLogTwoPi), present)
 }
 
-// freeEncodings are encodings that are trained by themselves, E_i of PAVI section 4.3. One variable
-// of the graph holds the encodings of all members; a step changes the encodings of the members that
-// take part.
+// freeEncodings are encodings that are weights themselves, E_i of PAVI section 4.3. One graph
+// variable holds the encodings of all members; a training step changes only the encodings of its
+// members.
 type freeEncodings struct {
 	seed   uint64
-	spread float64 // their standard deviation at the start
+	spread float64 // standard deviation of encodings at the start of training
 }
 
-// encodingRate is the learning rate of free encodings, divided by the rate of other weights.
+// encodingRate is the ratio of the learning rate of free encodings to the rate of networks.
 const encodingRate = 1 / networkRate
 
 // encodingsName is the name of the graph variables of free encodings, and startSpread the standard
@@ -330,8 +330,8 @@ func (e freeEncodings) encode(_, memberScope *context.Context, r *replica, v *Va
 	return Reshape(MulScalar(encodings, encodingRate), dims...)
 }
 
-// encoderOf returns the encoder of a latent variable. A variable without plates has no other
-// members to share an amortized branch with.
+// encoderOf returns the encoder of a latent variable. With freeGlobals a variable without plates
+// has free encodings, because no other members can share an encoder with it.
 func (c *cascade) encoderOf(l *latent) encoder {
 	if c.freeGlobals && len(l.plates) == 0 {
 		return c.free
@@ -345,7 +345,7 @@ func (c *cascade) reader() *setEncoder {
 	return encoder
 }
 
-// isFree reports whether the encodings of a latent variable are trained by themselves.
+// isFree reports whether the encodings of a latent variable are weights themselves.
 func (c *cascade) isFree(l *latent) bool {
 	_, free := c.encoderOf(l).(freeEncodings)
 	return free

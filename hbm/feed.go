@@ -28,8 +28,8 @@ type feed struct {
 	present [][][]int
 }
 
-// numbers returns the unconstrained numbers of a member of the i-th latent variable that the model
-// has.
+// numbers returns the indices of the unconstrained numbers that the model of the feed has, for a
+// member of the i-th latent variable.
 func (f *feed) numbers(i int, l *latent, member int) []int {
 	if f.present == nil {
 		return l.numbers
@@ -37,7 +37,7 @@ func (f *feed) numbers(i int, l *latent, member int) []int {
 	return f.present[i][member]
 }
 
-// conditionOn returns the feed of the model of a code, for a family over a space of models.
+// conditionOn returns the feed of the model that code names, for a family over a space of models.
 func (f *feed) conditionOn(code []int32) *feed {
 	ofCode := *f
 	ofCode.code = code
@@ -57,12 +57,12 @@ func (f *feed) conditionOn(code []int32) *feed {
 	return &ofCode
 }
 
-// known lists the variables whose values are data.
+// known lists the observed variables and the constants.
 func (f *feed) known() []*Variable {
 	return append(f.model.withRole(Constant), f.model.withRole(Observed)...)
 }
 
-// inputs returns the arguments of a graph that calls replica, for one selection.
+// inputs returns the inputs of a graph that calls the method replica, for one selection of members.
 func (f *feed) inputs(c *selection) []any {
 	var inputs []any
 	if f.code != nil {
@@ -98,7 +98,7 @@ func (f *feed) inputs(c *selection) []any {
 	return inputs
 }
 
-// replica returns the replica that the inputs of a graph describe.
+// replica returns the members, weights and data that the inputs of a graph describe.
 func (f *feed) replica(s *selector, inputs []*Node) *replica {
 	if f.code != nil {
 		models := f.target.space

@@ -20,9 +20,9 @@ import (
 )
 
 // secondDecay is the decay of Adam's second moments. At the start, far from the posterior,
-// gradients are many thousand times larger than near it, and steps are too small until their second
-// moments have faded. This takes log(10⁸) / (1 − decay) steps: 200 with this decay, and 2,000 with
-// a decay of 0.99.
+// gradients are many thousand times larger than near it, and steps are too small until the second
+// moments have forgotten them. A decay by 10⁸ takes log(10⁸) / (1 − decay) steps: 200 with this
+// decay, and 2,000 with a decay of 0.99.
 const secondDecay = 0.9
 
 // networkRate is the learning rate of the weights of networks, relative to free encodings and
@@ -54,7 +54,7 @@ func Load(ctx gocontext.Context, device *gpu.Device, model *Model, data Values, 
 	})
 }
 
-// fitModel hands a model to the engine, and returns the posterior that it makes.
+// fitModel hands a model to the engine as a space of one model, and returns the posterior.
 func fitModel(ctx gocontext.Context, device *gpu.Device, model *Model, data Values, cfg Config, by func(*Target, vti.Config) (*vti.Posterior, error)) (*Posterior, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
@@ -65,7 +65,7 @@ func fitModel(ctx gocontext.Context, device *gpu.Device, model *Model, data Valu
 	if cfg.Amortize == 0 {
 		err = model.CheckData(data)
 	} else if simulate, err = newDataSets(device, model, nil, data, cfg); err == nil {
-		// Encoders take the scale of these data as the usual one.
+		// Encoders standardise all data by the mean and spread of these simulated data.
 		data, err = simulate(ctx, nil, "amortize/scale", nil)
 	}
 	if err != nil {
@@ -95,7 +95,7 @@ func fitModel(ctx gocontext.Context, device *gpu.Device, model *Model, data Valu
 	}
 	if cfg.Progress != nil {
 		fit.Progress = func(info vti.Info) {
-			info.Entropy = math.NaN() // there is no q(m)
+			info.Entropy = math.NaN() // there is no distribution q(m) of models
 			cfg.Progress(info)
 		}
 	}
@@ -107,7 +107,7 @@ func fitModel(ctx gocontext.Context, device *gpu.Device, model *Model, data Valu
 	return p, err
 }
 
-// oneModel is q(m) of a space of one model.
+// oneModel is the distribution q(m) over a space of one model.
 type oneModel struct{}
 
 // LogProb returns zero.
@@ -123,12 +123,12 @@ func (oneModel) Sample(_ *vti.Context, uniforms *Node) *Node {
 // modelFamily is the family of one model, without a choice of models.
 type modelFamily struct {
 	*batchedFamily
-	last *replica // the replica of the latest graph
+	last *replica // the replica of the graph that was built last
 }
 
 var _ vti.TableFlow = (*modelFamily)(nil)
 
-// familySettings describes a family and what it was trained for, in checkpoints.
+// familySettings describes a family and its training in checkpoints.
 type familySettings struct {
 	Family   string        `json:"family"`
 	Encoding int           `json:"encoding"`
@@ -162,7 +162,7 @@ func (f *modelFamily) String() string {
 	return string(text)
 }
 
-// Pace implements [vti.TableFlow]. Free encodings are stored in units of encodingRate.
+// Pace implements [vti.TableFlow]. Free encodings are stored divided by encodingRate.
 func (f *modelFamily) Pace(variable string) float64 {
 	if strings.Contains(variable, "/"+networkScope+"/") || strings.HasSuffix(variable, "/"+encodingsName) {
 		return networkRate
@@ -187,11 +187,11 @@ func (f *modelFamily) Used(variable string) (rows, values *Node) {
 	return nil, nil
 }
 
-// dataSets makes the data sets of a step of amortized training. If codes are not nil, each set is
-// drawn from the model of a code.
+// dataSets makes the data sets of a step of amortized training. If codes are not nil, each data set
+// is simulated from the model of its code. See Config.Simulate.
 type dataSets func(ctx gocontext.Context, codes [][]int32, name string, left map[*Plate][]bool) (Values, error)
 
-// newDataSets simulates a model, or the models of a Target, given the constants among the data.
+// newDataSets simulates a model, or the models of a Target, given the constants in data.
 func newDataSets(device *gpu.Device, model *Model, over *Target, data Values, cfg Config) (dataSets, error) {
 	if cfg.Simulate != nil {
 		return func(ctx gocontext.Context, codes [][]int32, name string, left map[*Plate][]bool) (Values, error) {
@@ -220,9 +220,9 @@ func newDataSets(device *gpu.Device, model *Model, over *Target, data Values, cf
 	}, nil
 }
 
-// DefaultDraws returns the default number of draws in a step, given the number of members of its
-// largest latent variable that take part. The draws of these members are about 1,024 values, but
-// there are at least 8 and at most 64 draws.
+// DefaultDraws returns the default number of draws in a step, given the number of members of the
+// largest latent variable in the step. Members times draws are about 1,024, but there are at least
+// 8 and at most 64 draws.
 func DefaultDraws(members int) int {
 	const manyRows, fewest, most = 1024, 8, 64
 	return min(max(manyRows/members, fewest), most)

@@ -89,7 +89,7 @@ func ragged() (m *Model, observed *Variable, plates map[string]*Plate) {
 }
 
 // The mean of the reduced ELBO over selections is the full ELBO (PAVI eq. 7), within five standard
-// errors. Without the factors of eq. 5 and 6 it is not.
+// errors. Without the weights of members in eq. 5 and 6 it is not.
 func TestReducedELBOIsUnbiased(t *testing.T) {
 	m, observed, plates := ragged()
 	simulator, err := NewSimulator(open(t), m)
@@ -128,7 +128,7 @@ func TestReducedELBOIsUnbiased(t *testing.T) {
 	require.Greater(t, math.Abs(stat.Mean(bare, nil)-full), tolerance)
 }
 
-// A step with part of a plate changes the encodings of that part only, and their moments in Adam.
+// A step with some members of a plate changes only their encodings, and their moments in Adam.
 func TestStepsTouchSelectedEncodings(t *testing.T) {
 	e := newEffects(20, 5, 2)
 	data := e.draw(t, 1)
@@ -164,7 +164,7 @@ func TestStepsTouchSelectedEncodings(t *testing.T) {
 		if selected {
 			moved++
 		} else if slices.Contains(touched(0), int32(g)) {
-			onlyFirst++ // whose moments would move it
+			onlyFirst++ // its moments would move it in the second step
 		}
 	}
 	require.Equal(t, 6, moved)
@@ -259,8 +259,8 @@ func TestFamilyNames(t *testing.T) {
 	require.ErrorContains(t, err, `unknown family "pavi"`)
 }
 
-// The one sample of each group is less certain than the distance of the groups, so that latent
-// variables depend on each other. The families with dependence come near the evidence; the mean
+// The noise of the one sample of each group is larger than the distance of the groups, so that
+// latent variables are correlated. The families with dependence come near the evidence; the mean
 // field does not.
 func TestFitOfDependence(t *testing.T) {
 	e := newEffects(4, 1, 1)
@@ -280,12 +280,12 @@ func TestFitOfDependence(t *testing.T) {
 	}
 }
 
-// An overflow in the first steps does not end a training; a persistent overflow does.
+// An overflow in the first steps does not end a training; an overflow in every step does.
 func TestFirstStepsMayOverflow(t *testing.T) {
 	fitted := func(limit float64) (reports []vti.Info, err error) {
 		m := NewModel()
 		mean := m.Latent("mean", Normal(Number(0), Number(1)))
-		// there is no density above a limit, from where the data draw the mean away
+		// the density is NaN if the mean exceeds a limit, and the data, at −1, draw the mean down
 		sd := Of(func(v []*Node) *Node {
 			return Where(GreaterThan(v[0], Scalar(v[0].Graph(), v[0].DType(), limit)), MulScalar(OnesLike(v[0]), math.NaN()), OnesLike(v[0]))
 		}, mean)

@@ -73,7 +73,7 @@ func ones(n int, dims ...int) []int {
 // Support is the set of values of a density.
 type Support int
 
-// The supports.
+// The sets of values of densities.
 const (
 	Reals     Support = iota
 	Positives         // numbers above 0
@@ -100,8 +100,8 @@ func (s Support) link() Link {
 	return nil
 }
 
-// shareTolerance is the largest tolerated distance from one of a sum of shares that were read from
-// a file.
+// shareTolerance is the largest tolerated distance from one of the sum of observed shares, which
+// may be rounded in a file.
 const shareTolerance = 1e-6
 
 // check returns an error for the first number of an observed value outside the support.

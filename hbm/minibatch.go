@@ -17,20 +17,20 @@ type selection struct {
 	// of PAVI eq. 5 and 6 if all members have the same probability. A row of the replica without a
 	// member has weight 0.
 	weight map[*Plate][]float64
-	index  map[*membership][]int32 // for each selected member, the index in the selection of the outer member to which it belongs
+	index  map[*membership][]int32 // for each selected member, the index of its outer member in the selection of the outer plate
 }
 
 // selector draws selections of one size.
 type selector struct {
-	plates []*Plate // each plate after the plate whose selection determines its own
+	plates []*Plate // each plate comes after the plate whose selection determines its own selection
 	plans  map[*Plate]*plan
 }
 
 // plan is the rule that selects the members of a plate.
 type plan struct {
 	kind  wayKind
-	size  int // number of rows in a replica, for members
-	share int // takeAmong: the largest number of members for each member above
+	size  int // number of rows for members in a replica; rows may stay unused
+	share int // takeAmong: the most members for each selected member of the outer plate
 	below below
 	// lists are the members of the plate that belong to each member of the plate above.
 	lists [][]int32
@@ -40,7 +40,7 @@ type wayKind int
 
 const (
 	takeAll     wayKind = iota // all members, in order
-	takeSome                   // some of all members, each as likely
+	takeSome                   // random members, all with the same probability
 	takeAmong                  // some members of each selected member of the plate above
 	takeParents                // the members to which the selected members of a plate below belong
 )
@@ -50,13 +50,13 @@ const (
 type below struct {
 	chain  []*membership
 	plate  *Plate
-	counts []float64 // for each member of the plate above, how many members of the plate below belong to it
+	counts []float64 // for each member of the outer plate, the number of members of plate that belong to it
 }
 
 // newSelector prepares to draw batch[p] members of each plate p in batch, and all members of the
-// other plates. For a plate nested in one other, batch[p] is the largest number for each selected
-// member of that plate. For a plate nested in several others, members are drawn from all of its
-// members, and select the members of the outer plates to which they belong.
+// other plates. For a plate nested in one outer plate, batch[p] is the largest number for each
+// selected member of the outer plate. For a plate nested in several outer plates, members are drawn
+// from all of its members, and the outer members to which they belong are selected.
 func newSelector(m *Model, batch map[*Plate]int) (*selector, error) {
 	s := &selector{plans: map[*Plate]*plan{}}
 	for p, n := range batch {
@@ -73,8 +73,7 @@ func newSelector(m *Model, batch map[*Plate]int) (*selector, error) {
 		}
 		return 0
 	}
-	// The members drawn of a plate that is nested in several others determine the selection of all
-	// plates around it.
+	// The drawn members of a plate nested in several outer plates determine the selection of these.
 	for _, p := range m.plates {
 		if len(p.parents) < 2 || part(p) == 0 {
 			continue
@@ -131,7 +130,7 @@ func (s *selector) after(p *Plate) *Plate {
 	return nil
 }
 
-// byDepth orders plates so that each comes after the plates around it.
+// byDepth orders plates so that each plate comes after the plates in which it is nested.
 func byDepth(plates []*Plate) []*Plate {
 	var depth func(p *Plate) int
 	depth = func(p *Plate) int {
@@ -146,7 +145,8 @@ func byDepth(plates []*Plate) []*Plate {
 	return ordered
 }
 
-// planNested returns the rule for a plate given the selections of all plates above it.
+// planNested returns the rule for a plate given the rules of all plates above it. If part is 0, it
+// takes all members.
 func (s *selector) planNested(p *Plate, part int) (*plan, error) {
 	if len(p.parents) == 0 {
 		if part == 0 {
@@ -179,8 +179,8 @@ func (s *selector) planNested(p *Plate, part int) (*plan, error) {
 	return &plan{kind: takeAmong, size: share * s.plans[above.plate].size, share: share, lists: lists}, nil
 }
 
-// checkProducts returns an error for a variable on several plates whose selections depend on each
-// other: the product of their weights would be wrong.
+// checkProducts returns an error for a variable on two plates whose selections depend on each
+// other, since the product of their weights would be wrong.
 func (s *selector) checkProducts(m *Model) error {
 	for _, v := range m.variables {
 		for i, a := range v.plates {
@@ -198,7 +198,7 @@ func (s *selector) checkProducts(m *Model) error {
 
 func linked(a, b *Plate) bool { return a.Determines(b) || b.Determines(a) }
 
-// follow leads a member up a chain of memberships.
+// follow returns the outer member to which a member belongs through a chain of memberships.
 func follow(chain []*membership, member int32) int32 {
 	for _, step := range chain {
 		member = step.index[member]
@@ -260,7 +260,7 @@ func (s *selector) draw(random *rand.Rand) *selection {
 				weight = append(weight, total[member])
 			}
 		}
-		for len(members) < w.size { // unused places
+		for len(members) < w.size { // fill rows without a member
 			members, weight = append(members, 0), append(weight, 0)
 		}
 		chosen.members[p], chosen.weight[p] = members, weight
@@ -301,7 +301,7 @@ func draw(random *rand.Rand, n, k int) []int {
 	return list
 }
 
-// rows returns the numbers of the members of a variable in a selection, in the order of its plates.
+// rows returns the row-major indices of the selected members of a variable.
 func (c *selection) rows(v *Variable) []int {
 	rows := []int{0}
 	for _, p := range v.plates {

@@ -29,9 +29,9 @@ func total(c *selection, f func(members []int) float64, plates ...*Plate) float6
 	return sum
 }
 
-// Weighted sums over selections are unbiased for sums over all members, for plates that are nested
-// with groups of different sizes, crossed, or a product. The tolerance is five standard errors of
-// the mean over selections; without the weights the sums fail.
+// Weighted sums over selections are unbiased for sums over all members, for nested plates with
+// groups of different sizes, crossed plates, and variables on two plates. The tolerance is five
+// standard errors of the mean over selections; without the weights the sums fail.
 func TestSelectionsAreUnbiased(t *testing.T) {
 	m := NewModel()
 	school := m.Plate("school", 5)

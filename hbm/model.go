@@ -18,7 +18,7 @@ type Model struct {
 // NewModel returns a model without variables.
 func NewModel() *Model { return &Model{} }
 
-// Role says whether a variable is inferred, observed or known.
+// Role says whether a variable is latent, observed or a constant.
 type Role int
 
 const (
@@ -40,8 +40,8 @@ type Variable struct {
 	plates  []*Plate
 	event   []int
 	density Density
-	link    Link // the link of a latent variable
-	// near is the start of its inference: mean and sd of each unconstrained number, or nil
+	link    Link // the map from real numbers to the values of a latent variable
+	// initial has the mean and sd of each number at the start of inference (see Near), or nil
 	initial [2][]float64
 }
 
@@ -51,10 +51,10 @@ type Option func(*Variable)
 // On puts a variable on plates, in the order of the axes of its values.
 func On(plates ...*Plate) Option { return func(v *Variable) { v.plates = plates } }
 
-// Event gives the values of each member a shape; without it they are numbers.
+// Event gives the value of each member a shape; without this option it is a number.
 func Event(dims ...int) Option { return func(v *Variable) { v.event = dims } }
 
-// Through replaces the link of a latent variable, by default the link of its density's support.
+// Through replaces the link of a latent variable, by default a link for the support of its density.
 func Through(link Link) Option { return func(v *Variable) { v.link = link } }
 
 // Near starts the inference of a latent variable near a normal distribution of its unconstrained
@@ -176,7 +176,8 @@ func (v *Variable) Members() int { return sizeOf(v.plates) }
 // EventSize returns the number of entries in the value of one member.
 func (v *Variable) EventSize() int { return product(v.event) }
 
-// Parents returns the variables that the density depends on, each once, in order of first mention.
+// Parents returns the variables that the density depends on, each once, in the order of the
+// density.
 func (v *Variable) Parents() []*Variable {
 	var parents []*Variable
 	for _, term := range v.density.terms {
@@ -189,7 +190,7 @@ func (v *Variable) Parents() []*Variable {
 	return parents
 }
 
-// String writes the variable as in a table: x[group 3, sample 50](2).
+// String writes the variable with its plates and its event: x[group 3, sample 50](2).
 func (v *Variable) String() string {
 	s := v.name
 	if len(v.plates) > 0 {

@@ -14,8 +14,8 @@ import (
 	"github.com/transdim/vti/lab/testkit"
 )
 
-// Values are brought to the plates of a child by the path from each of its members. They agree with
-// loops over members, for nested, crossed and mixed plates, with events and draws.
+// The values of a parent at the members of a child agree with loops over members, for nested,
+// crossed and mixed plates, with events and draws.
 func TestAlign(t *testing.T) {
 	m := NewModel()
 	school := m.Plate("school", 3)
@@ -25,7 +25,7 @@ func TestAlign(t *testing.T) {
 	item := m.Plate("item", 3)
 	answer := m.Plate("answer", 6).In(pupil, []int32{0, 4, 4, 2, 1, 3}).In(item, []int32{0, 1, 2, 2, 1, 0})
 	require.NoError(t, m.Err())
-	schoolOf := []int{1, 0, 2, 2, 0} // of each pupil
+	schoolOf := []int{1, 0, 2, 2, 0} // the school of each pupil
 	classOf := []int{3, 1, 0, 0, 2}
 	pupilOf, itemOf := []int{0, 4, 4, 2, 1, 3}, []int{0, 1, 2, 2, 1, 0}
 	const draws = 2
@@ -158,8 +158,8 @@ func TestDataMistakes(t *testing.T) {
 	require.Equal(t, drawn, again)
 }
 
-// linkCases are links with their test events, and the places of the value that are its free
-// coordinates.
+// linkCases are links with the event shapes of their tests, and the indices of the entries of a
+// value that determine it.
 var linkCases = map[string]struct {
 	link  Link
 	event []int

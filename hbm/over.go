@@ -19,20 +19,20 @@ import (
 )
 
 // Target is a Model over a space of models, with its data: a vti.Target for vti.Fit, vti.Solve and
-// their results. In shapes B is a number of models or draws, S the number of sites of a code, which
-// names a model, D the number of coordinates and U the unconstrained numbers of a member of a
-// variable. Its parameters θ [D] are the unconstrained numbers of all latent variables
-// (Model.Coordinates), of which each model has some.
+// their results. A code, S integers, names a model. In shapes B is a number of models or draws, D
+// the number of coordinates and U the number of unconstrained numbers of a member of a variable.
+// Its parameters θ [D] are the unconstrained numbers of all latent variables (Model.Coordinates),
+// of which each model has some.
 //
 // A number that a model lacks has no density, and its unconstrained value is zero: an effect is
 // then 0, and a standard deviation 1. Densities of other variables use these values. Present
-// expresses other differences between models. Numbers that a link or a density joins, such as
-// shares that sum to one, are in a model together or not at all.
+// expresses other differences between models. If a link or a density joins numbers, such as shares
+// that sum to one, a model has all of them or none.
 type Target struct {
 	// LogConcave says that the posterior of the parameters has one mode in every model. Examples
-	// are effects with known standard deviations and a log-concave response. No code checks this
-	// claim, and a wrong claim leads to trust in wrong answers. If it is false, chains confirm
-	// weights; see vti.UnimodalTarget.
+	// are effects with known standard deviations and a log-concave response. This claim is not
+	// checked, and wrong answers may be trusted if it is wrong. If LogConcave is false, Markov
+	// chains confirm importance weights; see vti.UnimodalTarget.
 	LogConcave bool
 
 	model    *Model
@@ -87,12 +87,12 @@ func (m *Model) Over(models space.Space, logPrior func(codes *Node) *Node, data 
 	return t, t.checkWholes()
 }
 
-// checkedCodes is the largest number of models whose masks are checked, in addition to the models
-// that differ from the first model by one outcome. In other models the density is NaN if only some
-// of the numbers that a link or a density joins are present.
+// checkedCodes is the largest number of models that are checked, in addition to models that differ
+// from the first in one integer of the code. In unchecked models the density is NaN if a model has
+// only some of the numbers that a link or a density joins.
 const checkedCodes = 1000
 
-// checkWholes returns an error for a model with only some of the numbers of a member that its link
+// checkWholes returns an error if a model has only some of the numbers of a member that a link
 // joins.
 func (t *Target) checkWholes() error {
 	masker, ok := t.space.(space.RowMasker)
@@ -102,7 +102,7 @@ func (t *Target) checkWholes() error {
 	validator, some := t.space.(interface{ Valid(code []int32) bool })
 	check := func(code []int32) error {
 		if some && !validator.Valid(code) {
-			return nil // it names no model
+			return nil // the code names no model
 		}
 		mask := masker.MaskRow(code, nil)
 		first := 0
@@ -173,8 +173,8 @@ func (t *Target) LogJoint(_, mask, theta *Node) *Node {
 	return ConvertDType(total, theta.DType())
 }
 
-// replicaAt is the whole model at parameters, and the log determinants of the links of the latent
-// variables [plates..., B].
+// replicaAt returns the values of all variables at parameters theta, and the log determinants of
+// the links of latent variables, [plates..., B].
 func (t *Target) replicaAt(mask, theta *Node) (r *replica, logLinks map[*Variable]*Node) {
 	r = t.replica(theta.Graph(), theta.DType())
 	list := latents(t.model, false)
@@ -197,7 +197,7 @@ func (t *Target) replica(g *Graph, dtype dtypes.DType) *replica {
 	return r
 }
 
-// apart splits x [B, D] into [plates..., B, U] of each latent variable at the replica's members.
+// apart splits x [B, D] into the numbers [plates..., B, U] of each latent variable in the replica.
 func apart(r *replica, list []*latent, x *Node) map[*Variable]*Node {
 	parts, first := map[*Variable]*Node{}, 0
 	x = Transpose(x, 0, 1)
@@ -211,7 +211,7 @@ func apart(r *replica, list []*latent, x *Node) map[*Variable]*Node {
 	return parts
 }
 
-// together inverts apart and returns [B, D].
+// together joins the numbers of all latent variables, [plates..., B, U] each, to [B, D].
 func together(list []*latent, parts map[*Variable]*Node) *Node {
 	var rows []*Node
 	for _, l := range list {
@@ -223,8 +223,7 @@ func together(list []*latent, parts map[*Variable]*Node) *Node {
 }
 
 // Draws returns the values of all latent variables at the draws of a certificate, in the order of
-// the draws and with their weights. The values of numbers that a model lacks are those described at
-// Target.
+// the draws and with their weights. Numbers that a model lacks have the values described at Target.
 func (t *Target) Draws(device *gpu.Device, sample *vti.WeightedSample) (*Draws, error) {
 	exec, err := NewExecAny(device.Backend(), func(inputs []*Node) []*Node {
 		r, _ := t.replicaAt(t.space.Mask(inputs[0]), inputs[1])
@@ -262,8 +261,8 @@ func (t *Target) Draws(device *gpu.Device, sample *vti.WeightedSample) (*Draws, 
 	return draws, nil
 }
 
-// partialLink is a link that maps each unconstrained number to its own value, so that some may be
-// missing. Its log determinant is zero at zero.
+// partialLink is a link that maps each unconstrained number to its own value, so that a model may
+// have only some of the numbers. Its log determinant is zero at zero.
 type partialLink interface{ partly() }
 
 func (IdentityLink) partly() {}
@@ -273,8 +272,8 @@ func (ExpLink) partly()      {}
 type presentTerm struct{ variable *Variable }
 
 // Present returns a term that is 1 if the model of a draw has the numbers of a latent variable, and
-// 0 if it lacks them. It is [event...] if each number is in a model by itself, and one number if
-// they are joined. Without a space of models it is 1.
+// 0 if it lacks them. Its shape is [event...] if a model may have some of the numbers, and it is
+// one number if a model has all or none. Without a space of models it is 1.
 func Present(v *Variable) Term { return presentTerm{v} }
 
 func (p presentTerm) variables() []*Variable { return []*Variable{p.variable} }

@@ -18,11 +18,11 @@ import (
 )
 
 // amortizedFamily is a variational family over a space of models that trains on simulated data
-// sets, each from a model of its own (Config.Amortize). In a step, every second data set is paired
-// with the model that it comes from, so that models are drawn by their posterior. The other data
-// sets are paired with models drawn from the prior, since answers need the evidences of all models.
+// sets, each set from a model drawn at random (Config.Amortize). In a step, every second data set
+// is paired with the model that it comes from, so that models are drawn by their posterior. Other
+// data sets are paired with models from the prior, since answers need the evidences of all models.
 type amortizedFamily struct {
-	*batchedFamily // which simulates from the first step on
+	*batchedFamily // simulates data from the first step on
 	logPrior       []float64
 }
 
@@ -34,7 +34,7 @@ func (f *amortizedFamily) String() string {
 }
 
 // prepare sets up the simulation of data sets. Encoders standardise all data by the mean and spread
-// of the first data set.
+// of data sets simulated here.
 func (f *amortizedFamily) prepare(ctx gocontext.Context, device *gpu.Device) (err error) {
 	if f.logPrior, err = evaluate.LogPriors(device, f.Target); err != nil {
 		return err

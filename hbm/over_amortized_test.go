@@ -14,7 +14,7 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// withData returns the same regression with other responses, drawn from the model of code.
+// withData returns the regression with other responses, simulated from the model of code.
 func (c *chosenRegression) withData(t *testing.T, code []int32, seed uint64) *chosenRegression {
 	simulator, err := c.target.Simulator(openCPU(t))
 	require.NoError(t, err)
@@ -28,7 +28,7 @@ func (c *chosenRegression) withData(t *testing.T, code []int32, seed uint64) *ch
 	return redrawn
 }
 
-// trainAmortized trains a family over the data sets of a target, and opens it for others.
+// trainAmortized trains a family on simulated data, and returns its certificates for other targets.
 func trainAmortized(t *testing.T, target *Target, cfg Config, steps int) func(target *Target) *vti.Certificate {
 	flow, err := target.Family(cfg)
 	require.NoError(t, err)
@@ -85,9 +85,9 @@ func TestAmortizedOverModels(t *testing.T) {
 	require.GreaterOrEqual(t, trusted, sets-sets/10)
 }
 
-// Training for one data set can start from the weights of a network for all data sets. After five
-// steps the standard errors of its log evidences are on average less than half as large as after
-// training that starts anew. All log evidences are exact within five standard errors.
+// Training for one data set can start from the weights of a family trained on many data sets. After
+// five steps the standard errors of its log evidences are on average less than half as large as
+// after training that starts anew. All log evidences are exact within five standard errors.
 func TestAmortizedTrainsOn(t *testing.T) {
 	testkit.Long(t)
 	c := newChosenRegression(t)
@@ -119,8 +119,8 @@ func TestAmortizedTrainsOn(t *testing.T) {
 	require.Less(t, errors[true], errors[false]/2)
 }
 
-// Data sets have the variance of their model, to five standard errors: 1 of noise and 1 of the
-// mean, x² of the slope and ¼ of groups. Numbers that a model lacks are zero behind their link.
+// Simulated responses have the variance of their model, to five standard errors: 1 from noise, 1
+// from the mean, x² from the slope and ¼ from groups. Numbers that a model lacks are zero.
 func TestDrawModels(t *testing.T) {
 	c := newChosenRegression(t)
 	simulator, err := c.target.Simulator(openCPU(t))

@@ -16,14 +16,14 @@ import (
 
 // batchedFamily is a variational family over a space of models that trains on some members of each
 // plate at a time (Config.Batch). Free encodings, a few trained numbers for each member, are stored
-// for all members; a step changes the encodings of its members.
+// for all members; a training step changes only the encodings of its members.
 type batchedFamily struct {
 	*targetFamily
 	selector *selector
 	part     *Posterior // the family at the members in a step
-	// simulate makes the data of a step, if the family is amortized over data sets.
+	// simulate, if not nil, simulates the data of a step.
 	simulate dataSets
-	fixed    []any // the inputs of every step, if each has all members and the same data
+	fixed    []any // the inputs of every step, if each step has all members and the same data
 }
 
 var _ vti.BatchedFlow = (*batchedFamily)(nil)
@@ -54,9 +54,8 @@ func (f *batchedFamily) Batch(ctx gocontext.Context, _ *gpu.Device, step int) (i
 	return inputs, err
 }
 
-// batch draws the members of a step. If the family is amortized it also simulates their data, each
-// data set from one of the models whose codes from returns. from returns nil if there is only one
-// model.
+// batch draws the members of a step. If f.simulate is set, batch also simulates their data: the
+// argument from returns the code of the model of each data set, or nil if there is only one model.
 func (f *batchedFamily) batch(ctx gocontext.Context, step int, from func(random *rand.Rand) [][]int32) (inputs []any, err error) {
 	random := stream.Rand(f.config.Seed, fmt.Sprintf("plates/%d", step))
 	chosen := f.selector.draw(random)

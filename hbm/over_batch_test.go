@@ -20,10 +20,10 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// For every model, the mean of log q − log p over batches of two of six groups is the mean over
-// draws of the whole, to five standard errors of each: a false alarm in 200,000 models. Members
-// that did not stand for others would leave half of the rows out, which is dozens of standard
-// errors.
+// For every model, the mean of log q − log p over batches of two of six groups equals the mean over
+// draws with all groups, to five standard errors of each: a false alarm in 200,000 models. If
+// members in a batch did not represent the other members, the difference would be dozens of
+// standard errors.
 func TestBatchesStandForTheWhole(t *testing.T) {
 	testkit.Slow(t)
 	target := newChosenRegression(t).target

@@ -15,8 +15,8 @@ import (
 	"github.com/transdim/vti/internal/train"
 )
 
-// logLikelihood returns log p(data | θ, m) [B], the density of the observed variables alone, for
-// mask and theta [B, D].
+// logLikelihood returns log p(data | θ, m) [B], the density of the observed variables. The
+// arguments mask and theta are [B, D].
 func (t *Target) logLikelihood(mask, theta *Node) *Node {
 	r, _ := t.replicaAt(mask, theta)
 	total := Zeros(theta.Graph(), shapes.Make(dtypes.Float64, theta.Shape().Dim(0)))
@@ -26,7 +26,7 @@ func (t *Target) logLikelihood(mask, theta *Node) *Node {
 	return total
 }
 
-// ceilings finds the largest likelihoods of models. These bound evidences, which are means of
+// ceilings finds the largest likelihood of a model. It bounds the evidence, which is a mean of
 // likelihoods.
 type ceilings struct {
 	slope *Exec // computes the log likelihood and its gradient
@@ -41,7 +41,7 @@ func newCeilings(device *gpu.Device, t *Target) (*ceilings, error) {
 }
 
 // A climb ends if no slope is larger than climbSlope, or if climbRest steps together gain less than
-// climbGain nats, little beside negligibleNats. A climb of climbSteps steps gives no bound.
+// climbGain nats, little compared with negligibleNats. A climb of climbSteps steps gives no bound.
 const (
 	climbSteps = 300
 	climbSlope = 1e-3
@@ -49,8 +49,8 @@ const (
 	climbGain  = 0.01
 )
 
-// bound returns the local maximum of the log likelihood of the model of code that a climb from
-// theta [D] reaches, or +Inf if it reaches none. If the likelihood has one mode, this is the
+// bound returns the local maximum of the log likelihood of the model of code that maximisation from
+// theta [D] reaches, or +Inf if it reaches none. If the likelihood has one mode, this is its
 // largest value.
 func (c *ceilings) bound(code []int32, theta []float64) float64 {
 	var failed error

@@ -16,8 +16,8 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// differing returns the model of ExampleModel_Over with a known mean of zero, and for each group
-// the exact probability that it has an effect. Since the mean is known, groups are independent.
+// differing returns a model of groups with or without an effect about a known mean of zero, and the
+// exact probability of an effect of each group. Since the mean is known, groups are independent.
 func differing(t *testing.T) (target *Target, exact []float64) {
 	m := NewModel()
 	group := m.Plate("group", 6)
@@ -38,8 +38,7 @@ func differing(t *testing.T) (target *Target, exact []float64) {
 	return target, exact
 }
 
-// Every q(m), every control variate, and both flows train on a plate model, with right
-// certificates.
+// Every q(m), every control variate, and both flows train on a plate model, with right answers.
 func TestOverServesTheEngine(t *testing.T) {
 	target, exact := differing(t)
 	cards := target.Space().Cards()
@@ -76,7 +75,7 @@ func TestOverServesTheEngine(t *testing.T) {
 	}
 }
 
-// listed is a space of lists of differing groups, with one coordinate for each group.
+// listed is a space of lists of the groups with an effect, with one coordinate for each group.
 type listed struct{ *space.Lists }
 
 func (listed) Dim() int { return 6 }
@@ -96,7 +95,7 @@ func (l listed) MaskRow(code []int32, _ []bool) []bool {
 	return mask
 }
 
-// A space of lists of at most two differing groups is answered with its own q(m). The exact
+// A space of lists of at most two of six groups is answered, with a q(m) for lists. The exact
 // probabilities are sums over the 22 lists.
 func TestOverServesLists(t *testing.T) {
 	target, exact := differing(t)
@@ -136,7 +135,7 @@ func TestOverServesLists(t *testing.T) {
 	}
 }
 
-// A stopped fit of a family continues to the same bits.
+// A fit that was stopped and continued ends with the same bits as a fit without a stop.
 func TestOverResumes(t *testing.T) {
 	target, _ := differing(t)
 	family, err := target.Family(Config{Family: PAVIF, Seed: 1})
@@ -164,5 +163,5 @@ func TestOverResumes(t *testing.T) {
 	require.NoError(t, err)
 	config.Backbone = other
 	_, err = vti.Fit(t.Context(), openCPU(t), target, config)
-	require.Error(t, err) // the checkpoint is of another family
+	require.Error(t, err) // the checkpoint belongs to another family
 }

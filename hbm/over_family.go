@@ -10,21 +10,21 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// targetFamily is one of the families of this package over the models of a Target, as q(θ | m).
-// Encodings are linear in the features of a model (space.Features).
+// targetFamily is one of the families of this package over the models of a Target, as q(θ | m). The
+// encoding of a member is linear in the features of the model m (space.Features).
 type targetFamily struct {
 	*Target
 	family *cascade
 	config Config
-	most   int // number of features of a model
+	most   int // largest number of features of a model
 }
 
 var _ vti.Flow = (*targetFamily)(nil)
 
 // Family returns a family of approximations of the latent variables, as the Backbone of a
-// vti.Config. It reads Family, Encoding, Products, Flow, Batch, DType and Until of cfg. After
-// Until, the evidence of a model is estimated by a single batch of draws. With Amortize it trains
-// on data sets simulated from the models, as Simulate and Thin say, and is a vti.AmortizedFlow.
+// vti.Config. It reads Family, Encoding, Products, Flow, Batch, DType and Until of cfg. After the
+// time Until, the evidence of a model is estimated from a single batch of draws. With Amortize it
+// is a vti.AmortizedFlow, trained on data sets simulated by Simulate and Thin.
 func (t *Target) Family(cfg Config) (vti.Flow, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
@@ -60,14 +60,14 @@ func (f *targetFamily) conditionedReplica(mask, feats *Node, dtype dtypes.DType)
 	return r
 }
 
-// tell sets in a replica which numbers each model has, from mask [B, D], and the features of the
-// models, from feats.
+// tell sets in a replica which numbers the model of each draw has, from mask [B, D], and the
+// features of the models, from feats.
 func (f *targetFamily) tell(r *replica, mask, feats *Node) {
 	r.present = apart(r, f.family.latents, StopGradient(ConvertDType(mask, r.dtype)))
 	ones := OnesLike(SliceAxis(feats, 1, AxisRange(0, 1)))
-	// A step of Adam changes the weight of each feature by about the learning rate. In a model with
-	// twenty features whose gradients agree the encoding would move twenty times as far, which is
-	// enough to lose the starting point. So the features sum to at most one.
+	// A step of Adam changes the weight of each feature by about the learning rate. If the
+	// gradients of twenty features of a model agree, the encoding would move twenty times as far,
+	// and training would lose its good start. So features are scaled to sum to at most one.
 	r.about = ConvertDType(Concatenate([]*Node{ones, MulScalar(feats, 1/float64(f.most))}, 1), r.dtype)
 }
 

@@ -19,8 +19,8 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// columnsModel returns a model with groups and, for each of two columns, which models may lack, a
-// scale and effects.
+// columnsModel returns a space of models with groups and two columns. A model may lack a column,
+// which has a scale and an effect for each group.
 func columnsModel(t *testing.T) *Target {
 	m := NewModel()
 	group := m.Plate("group", 3)
@@ -35,7 +35,7 @@ func columnsModel(t *testing.T) *Target {
 }
 
 // Families of plates are flows: ToBase inverts ToParams, log determinants agree with numerical
-// derivatives, and inactive coordinates stay as they are and change nothing.
+// derivatives, and coordinates that a model lacks pass unchanged and do not matter.
 func TestFamiliesOfTargetsAreFlows(t *testing.T) {
 	target := columnsModel(t)
 	const dim = 8
@@ -60,7 +60,7 @@ func TestFamiliesOfTargetsAreFlows(t *testing.T) {
 			}
 			push, pull := call(flow.ToParams), call(flow.ToBase)
 			random := rand.New(rand.NewPCG(1, 1))
-			push(codes[0], make([]float64, dim)) // makes the variables
+			push(codes[0], make([]float64, dim)) // creates the graph variables
 			for variable := range variables.IterVariables() {
 				require.NoError(t, variable.SetValue(jittered(variable.Shape().Dimensions, random, variable.MustValue())))
 			}
@@ -150,7 +150,7 @@ func scatterModel(t *testing.T, y [][]float64) *Target {
 func scatterEvidence(y [][]float64, code []int32) float64 {
 	logLikelihood := func(tau float64) float64 { // log p(y | τ)
 		sum := 0.0
-		n, information, weighted := 0.0, 0.0, 0.0 // of group means, given μ
+		n, information, weighted := 0.0, 0.0, 0.0 // sums over groups, given μ
 		for _, group := range y {
 			rows := float64(len(group))
 			mean := floats.Sum(group) / rows
@@ -179,9 +179,9 @@ func scatterEvidence(y [][]float64, code []int32) float64 {
 	return floats.LogSumExp(logs)
 }
 
-// Trusted answers are right by weights alone, without the chains with which Solve confirms them.
-// The cases have effects whose standard deviation may be zero, so that their posterior is a funnel,
-// and a group far from all others.
+// Trusted answers are right by importance weights alone, without the Markov chains that confirm
+// them in Solve. In some cases the standard deviation of effects may be zero, so that their
+// posterior is a funnel; in one case a group is far from all other groups.
 func TestFamiliesOfTargetsAreRightWhereTrusted(t *testing.T) {
 	testkit.Long(t)
 	trusted := 0
@@ -219,5 +219,5 @@ func TestFamiliesOfTargetsAreRightWhereTrusted(t *testing.T) {
 			})
 		}
 	}
-	require.GreaterOrEqual(t, trusted, 6) // 8 of 16: else nothing is compared
+	require.GreaterOrEqual(t, trusted, 6) // 8 of 16 are; without them nothing is compared
 }

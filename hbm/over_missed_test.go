@@ -46,9 +46,9 @@ func farEvidence(y []float64, effects bool) float64 {
 }
 
 // If training has not brought a family near the posterior of a model, any number of draws gives an
-// evidence that is dozens of nats too small. Here the model with differences between groups is
-// right, but after 30 steps its family is still far from the posterior. The answer is then not
-// trusted. After 300 steps from a near start it is trusted and right.
+// evidence that is dozens of nats too small. Here the model with effects of groups is right, but
+// after 30 training steps its family is still far from the posterior. The answer is then not
+// trusted. After 300 steps from a start near the posterior, the answer is trusted and right.
 func TestModelsThatDrawsMiss(t *testing.T) {
 	testkit.Slow(t)
 	y := []float64{0.35, -0.3, 0.4, -0.38, 0.31, -0.25}
@@ -77,8 +77,8 @@ func TestModelsThatDrawsMiss(t *testing.T) {
 	}
 }
 
-// The largest likelihood of a model has a closed form for normal densities: with effects it is the
-// density at the observations themselves, without them at their mean.
+// The largest likelihood of a model has a closed form for normal densities: at the observations
+// themselves with effects, and at their mean without effects.
 func TestCeilings(t *testing.T) {
 	y := []float64{0.35, -0.3, 0.4, -0.38, 0.31, -0.25}
 	target := farEffects(t, y)

@@ -20,8 +20,9 @@ import (
 )
 
 // termsModel is y_jr = Σ_k x_rk (a_k + b_jk) + ε in groups j, with a_k ~ N(0, 1), b_jk ~ N(0, ¼)
-// and ε ~ N(0, 1): site k says whether term k is in, and site K + k whether it varies by group.
-// Without skew columns are orthogonal in every group, so that terms are independent a posteriori.
+// and ε ~ N(0, 1): site k says whether term k is in, and site K + k whether its coefficient varies
+// by group. Without skew, columns are orthogonal in every group, and terms independent a
+// posteriori.
 type termsModel struct {
 	target *Target
 	sums   [][]float64 // Σ_r x_rk y_jr of each term and group
@@ -149,7 +150,7 @@ func TestOverAgreesWithEnumeration(t *testing.T) {
 					uncertain++
 				}
 			}
-			require.Greater(t, uncertain, terms/2) // else the comparison could not fail
+			require.Greater(t, uncertain, terms/2) // otherwise the comparison could not fail
 		})
 	}
 }
@@ -171,8 +172,8 @@ func TestOverFactorised(t *testing.T) {
 	}
 }
 
-// alone returns the probability that a term is in, and that it varies: the sums z_j = s β_j + √s
-// ε_j of its groups have four models.
+// alone returns the exact probabilities that term k is in, and that its coefficient varies. Only
+// its sums z_j = s β_j + √s ε_j over the rows of group j matter, which have four models.
 func (c *termsModel) alone(k int) [2]float64 {
 	var logs []float64
 	for _, code := range [][2]float64{{0, 0}, {0, 1}, {1, 0}, {1, 1}} {
@@ -227,8 +228,8 @@ func TestOverMistakes(t *testing.T) {
 	require.ErrorContains(t, err, "has no values")
 }
 
-// The density of a Target, and the values of its draws, agree with naive loops. A model contains
-// none, one or both of two columns, each with a standard deviation and the effects of the groups.
+// The density of a Target, and the values of its draws, agree with plain loops. A model has none,
+// one or both of two columns, and for each column a standard deviation and effects of groups.
 func TestOverHasTheDensityOfItsModels(t *testing.T) {
 	m := NewModel()
 	group := m.Plate("group", 2)
@@ -238,7 +239,7 @@ func TestOverHasTheDensityOfItsModels(t *testing.T) {
 		return Add(ReduceSum(v[0], -1), MulScalar(ReduceSum(v[1], -1), 0.1))
 	}, b, Present(tau))
 	y := m.Observed("y", Normal(mean, Number(2)), On(group))
-	sites := [][]int{{0, 2, 4}, {1, 3, 5}} // a column: its τ, and its effects
+	sites := [][]int{{0, 2, 4}, {1, 3, 5}} // for each column, sites of τ and of the effects
 	require.Equal(t, []int{2, 3, 4, 5}, m.Coordinates(b))
 	models, err := space.NewSubsets(m.Dim(), nil, sites)
 	require.NoError(t, err)

@@ -25,39 +25,39 @@ import (
 // weighed estimates evidences of models by importance weights of draws of a variational family, for
 // each member of a plate (such as a group) separately.
 type weighed struct {
-	posterior *Posterior // whose feed lacks the code of a model
+	posterior *Posterior // its feed does not name a model; see conditionOn
 	ceilings  *ceilings
-	mutex     sync.Mutex // evaluations take turns
-	// kept holds the draws of each model of an amortized family, which are used again, because an
-	// answer should take about a second. If it is nil, draws are fresh each time. numbers is the
-	// count of the numbers in kept.
+	mutex     sync.Mutex // held by one evaluation at a time
+	// kept holds the weighted draws of each model, so that an amortized family, which should answer
+	// in about a second, draws once. It is nil for other families, which draw anew for each
+	// question. numbers counts the numbers in kept.
 	kept    map[string]*Certificate
 	numbers int
 }
 
 // weighedStages lists the stages in which evidences of single models are estimated. A model takes
 // part in a stage unless the draws of the stage before show reliably that its log evidence is more
-// than within nats below the largest. Each stage has a quarter of the draws of the next stage.
+// than within (in nats) below the largest. Each stage has a quarter of the draws of the next.
 var weighedStages = []struct {
 	draws  int
 	within float64
 }{{64, math.Inf(1)}, {256, 50}, {1024, negligibleNats}}
 
 const (
-	// fewWeighed is the number of draws for the parameters of a model with less than a hundredth of
-	// the posterior. Other models have as many draws as a single model has.
+	// fewWeighed is the number of draws for the parameters of a model whose posterior probability
+	// is below a hundredth. Other models have the draws of a run with a single model.
 	fewWeighed = 1024
 	// openedWeighed is the number of draws for a model that may matter in an answer by an amortized
-	// family. This number of draws shows how heavy the tail of the weights is.
+	// family. This many draws show how heavy the tail of the weights is.
 	openedWeighed = 2048
-	// mostModels is the largest number of models that are weighed by hundreds of draws each.
+	// mostModels is the largest number of models of a space whose evidences are all estimated.
 	mostModels = 128
 	// A model whose log evidence is negligibleNats below the largest, or more, has no part in the
-	// answer. Together 128 such models have less than a thousandth of the posterior.
+	// answer. 128 such models together have a posterior probability below a thousandth.
 	negligibleNats = 12
-	// Models within drawnNats of the largest log evidence get no further draws for their evidence,
-	// because draws of their parameters follow, and make the answer doubtful if weights have no
-	// mean. Half and twice give the same answers (docs/benchmarks/constants.md).
+	// Models within drawnNats of the largest log evidence need no further draws for their evidence:
+	// the later draws of their parameters make the answer doubtful if weights have no mean. Half
+	// and twice this number give the same answers (docs/benchmarks/constants.md).
 	drawnNats = 5
 )
 
@@ -84,7 +84,7 @@ func (f *targetFamily) Weighed(device *gpu.Device, ctx *vti.Context) models.Know
 	return models.Known{Evidences: w, Draws: max(1, min(firstDraws, keptNumbers/f.space.Dim()))}
 }
 
-// Exact reports that evidences are estimates.
+// Exact returns false, because evidences are estimates.
 func (*weighed) Exact() bool { return false }
 
 func (w *weighed) certify(ctx gocontext.Context, code []int32, draws int, seed uint64) (*Certificate, error) {
@@ -104,15 +104,15 @@ func (w *weighed) certify(ctx gocontext.Context, code []int32, draws int, seed u
 	return c, err
 }
 
-// Of returns estimates of the evidences of codes. Models whose evidences are far below the largest
-// get few draws. A family may be far from the posterior of a model that training hardly drew.
-// Weights then give an evidence that is too small by any number of nats, even with many draws. Such
-// a model is left out only if its largest likelihood is too small as well. Otherwise its evidence
-// counts as unbounded.
+// Of returns estimates of the evidences of the models that codes name. Models whose evidences are
+// far below the largest get few draws. A family may be far from the posterior of a model that
+// training hardly drew. Weights then give an evidence that is too small by any number of nats, even
+// with many draws. Such a model is left out only if its largest likelihood is too small as well.
+// Otherwise its evidence has no upper bound.
 func (w *weighed) Of(ctx gocontext.Context, codes [][]int32, seed uint64) ([]models.Evidence, error) {
 	found, best := make([]models.Evidence, len(codes)), math.Inf(-1)
 	ceiling, theta := slices.Repeat([]float64{math.NaN()}, len(codes)), make([][]float64, len(codes))
-	below := func(i int) bool { // by the largest likelihood, without weights
+	below := func(i int) bool { // by its largest likelihood, which needs no weights
 		if math.IsNaN(ceiling[i]) {
 			ceiling[i] = w.ceilings.bound(codes[i], theta[i])
 		}
@@ -152,7 +152,7 @@ func (w *weighed) Of(ctx gocontext.Context, codes [][]int32, seed uint64) ([]mod
 	return found, nil
 }
 
-// writeParameters writes the parameters θ [D] of a draw of the model of a feed.
+// writeParameters writes the parameters θ [D] of a draw of the model that modelFeed names.
 func (w *weighed) writeParameters(modelFeed *feed, sample *Draws, draw int, theta []float64) {
 	for at, l := range w.posterior.family.latents {
 		values := sample.Of(l.Variable, draw)
@@ -165,7 +165,7 @@ func (w *weighed) writeParameters(modelFeed *feed, sample *Draws, draw int, thet
 	}
 }
 
-// Parameters draws n parameters of the model of code, by weight.
+// Parameters draws n vectors of parameters of the model of code, by importance weights.
 func (w *weighed) Parameters(code []int32, known models.Evidence, n int, random *rand.Rand) (models.Parameters, error) {
 	draws := fewWeighed
 	switch {

@@ -15,8 +15,8 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// chosenRegression is y ~ N(a + b_g + c x, 1) with a, c ~ N(0, 1) and b_g ~ N(0, 1/4). Models lack
-// c, the effects b_g of groups, both, or neither. All is normal, so that evidences are known.
+// chosenRegression is y ~ N(a + b_g + c x, 1) with a, c ~ N(0, 1) and b_g ~ N(0, 1/4). A model
+// lacks c, the effects b_g of groups, both, or neither. All is normal, so evidences are known.
 type chosenRegression struct {
 	target *Target
 	y, x   []float64
@@ -87,8 +87,8 @@ func (c *chosenRegression) logEvidence(slope, varies bool) float64 {
 	return sum
 }
 
-// One family serves four models, and each model is weighed group by group. Evidences are exact, and
-// q(m) is near the posterior. Encoders are trained like everything else.
+// One family serves four models, and the importance weights of each model are computed group by
+// group. Evidences are exact within their errors, and q(m) is near the posterior.
 func TestFamiliesWeighModelsMemberByMember(t *testing.T) {
 	testkit.Slow(t)
 	c := newChosenRegression(t)
@@ -134,10 +134,9 @@ func TestFamiliesWeighModelsMemberByMember(t *testing.T) {
 	}
 }
 
-// A model with twenty features trains no faster than a model with none. The posterior of log rates
-// is not normal, and Adam's steps leave a normal distribution at least half as near. With features
-// that are not scaled the log evidence was 4 nats too small and 3 of 2,000 draws were effective.
-// The evidence is compared with a naive sum.
+// Encodings of models with twenty features move no faster in training than encodings without
+// features. With features that are not scaled, the log evidence is 4 nats too small and 3 of 2,000
+// draws are effective. The exact evidence is a plain sum.
 func TestFamiliesOfManyFeatures(t *testing.T) {
 	testkit.Slow(t)
 	m := NewModel()
@@ -153,7 +152,7 @@ func TestFamiliesOfManyFeatures(t *testing.T) {
 		one[k] = 1
 		data[place] = append(data[place], one...)
 	}
-	spare := m.Latent("spare", Normal(Number(0), Number(1))) // which nothing depends on
+	spare := m.Latent("spare", Normal(Number(0), Number(1))) // no density depends on this variable
 	models, err := space.NewSubsets(m.Dim(), m.Coordinates(u), [][]int{m.Coordinates(spare)})
 	require.NoError(t, err)
 	target, err := m.Over(manyFeatures{models}, nil, data)

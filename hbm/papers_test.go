@@ -30,8 +30,8 @@ func Laplace(location, scale Term) Density {
 		location, scale).withNormal(func(p []*Node) (mean, sd *Node) { return p[0], MulScalar(p[1], math.Sqrt2) })
 }
 
-// Dirichlet returns the distribution of shares with the concentration of each, a vector or a number
-// for all. Its density is the density of all shares but the last.
+// Dirichlet returns the Dirichlet distribution of shares. The concentration is a vector, or one
+// number for all shares. The density is the joint density of all shares but the last.
 func Dirichlet(concentration Term) Density {
 	return Density{
 		name: "Dirichlet", support: Simplex, terms: []Term{concentration},
@@ -62,7 +62,7 @@ func Mixture(weights Term, components ...Density) Density {
 		panic(fmt.Errorf("hbm.Mixture: there are no components"))
 	}
 	mixture := Density{name: "mixture", support: components[0].support, terms: []Term{weights}}
-	ends := make([]int, len(components)) // of the terms of each component
+	ends := make([]int, len(components)) // ends of the terms of each component
 	for i, component := range components {
 		if component.support != mixture.support {
 			panic(fmt.Errorf("hbm.Mixture: component 0 takes %s and component %d %s", mixture.support, i, component.support))
@@ -123,8 +123,8 @@ type entry struct {
 	index int
 }
 
-// At returns the entry of a term at index along the first axis of its event: row c of means [C, D],
-// say.
+// At returns the entry of a term at an index along the first axis of its event, such as one row of
+// a matrix of means.
 func At(term Term, index int) Term { return entry{term, index} }
 
 func (a entry) variables() []*Variable { return a.term.variables() }

@@ -74,7 +74,7 @@ func (p *Plate) Name() string { return p.name }
 // Size returns the number of members of the plate.
 func (p *Plate) Size() int { return p.size }
 
-// path returns the shortest chain of memberships from p to another plate, or nil if there is none.
+// path returns the shortest chain of memberships from p to the plate to, or nil if there is none.
 func (p *Plate) path(to *Plate) []*membership {
 	type step struct {
 		plate *Plate
@@ -92,11 +92,11 @@ func (p *Plate) path(to *Plate) []*membership {
 	return nil
 }
 
-// Determines reports whether a member of p determines a member of the other plate.
+// Determines reports whether to is p, or each member of p belongs to one member of the plate to.
 func (p *Plate) Determines(to *Plate) bool { return p == to || p.path(to) != nil }
 
-// carrier returns the index of the first of plates whose members determine a member of p, or -1 if
-// there is none.
+// carrier returns the index of the first of plates whose members each belong to one member of p, or
+// -1 if there is none.
 func (p *Plate) carrier(plates []*Plate) int {
 	if i := slices.Index(plates, p); i >= 0 {
 		return i
@@ -127,7 +127,7 @@ func (v *Variable) shape() []int {
 	return append(dims, v.event...)
 }
 
-// memberName returns a name for the member with a number: "x[group 2, sample 7]".
+// memberName returns a name for the member of the given number: "x[group 2, sample 7]".
 func (v *Variable) memberName(number int) string {
 	positions := make([]string, len(v.plates))
 	for i := len(v.plates) - 1; i >= 0; i-- {
@@ -138,7 +138,7 @@ func (v *Variable) memberName(number int) string {
 }
 
 // CheckData returns an error if values cannot be data of the model: an observed variable or a
-// constant is missing, or a wrong number of values, or a value outside the support of its density.
+// constant is missing, has a wrong number of values, or a value outside the support of its density.
 func (m *Model) CheckData(data Values) error {
 	if err := m.Err(); err != nil {
 		return err
@@ -180,7 +180,7 @@ func (m *Model) wholeReplica(g *Graph, dtype dtypes.DType) *replica {
 	return r
 }
 
-// tensorOf returns values of one or more sets of a variable as [plates..., sets, event...].
+// tensorOf returns values of a variable in one or more data sets, [plates..., sets, event...].
 func (v *Variable) tensorOf(values []float64) *tensors.Tensor {
 	dims := append(v.shape()[:len(v.plates)], len(values)/(v.Members()*v.EventSize()))
 	return tensors.FromFlatDataAndDimensions(values, append(dims, v.event...)...)

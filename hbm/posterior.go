@@ -103,7 +103,7 @@ func (p *Posterior) On(model *Model, data Values) (*Posterior, error) {
 	if model == p.model {
 		other := *p
 		other.feed = &feed{model: model, data: data, dtype: p.config.DType}
-		return &other, nil // compiled graphs stay valid
+		return &other, nil // compiled graphs do not depend on the data and stay valid
 	}
 	other, err := newPosterior(p.device, model, data, p.config)
 	if err != nil {
@@ -113,7 +113,7 @@ func (p *Posterior) On(model *Model, data Values) (*Posterior, error) {
 	return other, nil
 }
 
-// Steps returns the number of training steps behind the posterior.
+// Steps returns the number of steps of training so far.
 func (p *Posterior) Steps() int { return p.step }
 
 // Weights returns the number of trained weights: shared weights and encodings.
@@ -144,7 +144,7 @@ func (d *Draws) Of(v *Variable, draw int) []float64 {
 }
 
 // ELBO estimates the evidence lower bound over the whole model, with its standard error, in nats,
-// from draws of the stream called name. ctx is as in Sample.
+// from draws of the stream called name. If ctx is cancelled, it stops as Sample does.
 func (p *Posterior) ELBO(ctx gocontext.Context, draws int, name string) (elbo, se float64, err error) {
 	all, err := p.sample(ctx, draws, name, false)
 	if err != nil {
@@ -162,7 +162,7 @@ func (p *Posterior) Sample(ctx gocontext.Context, n int, name string) (*Draws, e
 	return p.sample(ctx, n, name, true)
 }
 
-// largestChunk bounds the number of members times draws in one graph of an evaluation of the whole
+// largestChunk bounds the number of members times the number of draws in one graph of the whole
 // model.
 const largestChunk = 1 << 18
 
@@ -224,7 +224,7 @@ func (p *Posterior) sample(ctx gocontext.Context, n int, name string, values boo
 // drawsFirst returns the value of a variable in a replica as [draws, plates..., event...].
 func drawsFirst(r *replica, v *Variable) *Node { return drawsTo(r.values[v], len(v.plates), 0) }
 
-// exec compiles a graph over the variables of the posterior, once for each name.
+// exec compiles a graph that uses the weights of the posterior, once for each name.
 func (p *Posterior) exec(name string, build func(ctx *context.Context, inputs []*Node) []*Node) (*context.Exec, error) {
 	if exec, ok := p.execs[name]; ok {
 		return exec, nil

@@ -7,7 +7,7 @@ import (
 	. "github.com/gomlx/gomlx/pkg/core/graph"
 )
 
-// sumPresent sums the present entries of the last axis of x.
+// sumPresent sums the entries of the last axis of x that are 1 in present.
 func sumPresent(x, present *Node) *Node {
 	if present != nil {
 		x, present = broadcast2(x, present)
@@ -16,8 +16,8 @@ func sumPresent(x, present *Node) *Node {
 	return ReduceSum(x, -1)
 }
 
-// withPresence returns the log density [plates..., draws] of the present components, or of the
-// members as a whole if logProb has no components.
+// withPresence returns the log density [plates..., draws] summed over the components that are 1 in
+// present, or of whole members if logProb has no components.
 func withPresence(logProb, present *Node, rank int) *Node {
 	if present == nil {
 		return sumTrailing(logProb, rank)
@@ -26,14 +26,14 @@ func withPresence(logProb, present *Node, rank int) *Node {
 		return wholly(logProb, present)
 	}
 	flat := Reshape(logProb, append(slices.Clone(logProb.Shape().Dimensions[:rank]), -1)...)
-	if flat.Shape().Dim(-1) != present.Shape().Dim(-1) { // not of the numbers one by one
+	if flat.Shape().Dim(-1) != present.Shape().Dim(-1) { // not one density a number
 		return wholly(ReduceSum(flat, -1), present)
 	}
 	return sumPresent(flat, present)
 }
 
-// encoded returns the encodings of the members for the model of each draw: from encodings
-// [plates..., draws or 1, (1+F)·width] to [plates..., draws or 1, width].
+// encoded returns the encodings of the members for the model of each draw, weighted by its
+// features: from encodings [plates..., draws or 1, (1+F)·width] to [plates..., draws or 1, width].
 func encoded(encodings, features *Node, width, plates int) *Node {
 	dims := encodings.Shape().Dimensions[:plates]
 	members, draws := product(dims), encodings.Shape().Dim(plates)
@@ -45,8 +45,8 @@ func encoded(encodings, features *Node, width, plates int) *Node {
 	return Reshape(Einsum("dk,mkw->mdw", features, table), append(slices.Clone(dims), features.Shape().Dim(0), width)...)
 }
 
-// follow returns before [plates..., draws, C] times weights [C, outputs], which are linear in the
-// features of the model. With several models the weights are variables [1 + F, C, outputs].
+// follow returns the product of in.before [plates..., draws, C] with weights [C, outputs]. Over a
+// space of models, weights [1 + F, C, outputs] have a matrix for each feature of a model.
 func (in conditionalInputs) follow(weights *Node) *Node {
 	outputs := weights.Shape().Dim(-1)
 	leading := in.before.Shape().Dimensions[:in.before.Rank()-1]
@@ -61,8 +61,8 @@ func (in conditionalInputs) follow(weights *Node) *Node {
 	return Reshape(Einsum("mdc,dco->mdo", flat, transformed), append(slices.Clone(leading), outputs)...)
 }
 
-// wholly returns x [..., B] if all numbers present [..., B, U] of a member are, 0 if none is, and
-// NaN if only some are, as then no model has a density.
+// wholly returns x [..., B] if all numbers of a member are 1 in present [..., B, U], and 0 if none
+// is. If only some are, it returns NaN, because no density is defined.
 func wholly(x, present *Node) *Node {
 	is := GreaterThan(present, ZerosLike(present))
 	x, all := broadcast2(x, LogicalAll(is, -1))

@@ -23,7 +23,7 @@ type ratings struct {
 	rating                           *Plate
 	intercept, sdS, sdD, noise, s, d *Variable
 	y                                *Variable
-	student, lecturer                []int32 // of the ratings held out
+	student, lecturer                []int32 // of the held-out ratings
 	heldOut                          []float64
 	data                             Values
 }
@@ -53,7 +53,7 @@ func newRatings(t testing.TB, file string, share float64) *ratings {
 		ofLecturer[lecturer[i]]++
 	}
 	for i, y := range column(t, all, "y") {
-		// every student and every lecturer keeps a rating
+		// every student and every lecturer keeps at least one rating
 		if random.Float64() < share && ofStudent[student[i]] > 1 && ofLecturer[lecturer[i]] > 1 {
 			ofStudent[student[i]]--
 			ofLecturer[lecturer[i]]--
@@ -76,8 +76,7 @@ func newRatings(t testing.TB, file string, share float64) *ratings {
 	return r
 }
 
-// predictive returns the mean log density of the held-out ratings, each under the mixture of the
-// draws.
+// predictive returns the mean log density of the held-out ratings, each averaged over the draws.
 func (r *ratings) predictive(draws *Draws) float64 {
 	var total float64
 	for i, y := range r.heldOut {
@@ -92,8 +91,8 @@ func (r *ratings) predictive(draws *Draws) float64 {
 	return total / float64(len(r.heldOut))
 }
 
-// TestQualityOfRatings compares families on 73,421 ratings with crossed effects: the variances on
-// all of them, to set against restricted maximum likelihood by lme4 (students 0.1062, lecturers
+// TestQualityOfRatings compares families on 73,421 ratings with crossed effects: the variances from
+// all ratings, to compare with restricted maximum likelihood by lme4 (students 0.1062, lecturers
 // 0.2737, residual 1.3872, intercept 3.2542), and the log density of a held-out tenth:
 //
 //	GOMAXPROCS=1 go test -tags quality -run TestQualityOfRatings -v ./hbm \

@@ -12,12 +12,12 @@ import (
 )
 
 // replica is a set of members of each plate (such as groups) in one graph, with the values of
-// variables at these members: [plates..., draws, event...], with one draw for data. It is the whole
-// model, or the reduced model of PAVI section 4.2.
+// variables at these members: [plates..., draws, event...], with one draw for data. A replica with
+// some of the members is the reduced model of PAVI section 4.2.
 type replica struct {
 	graph *Graph
 	dtype dtypes.DType
-	sizes map[*Plate]int // how many members are in the replica
+	sizes map[*Plate]int // number of members in the replica
 	// index holds, for each member in the replica, the position in the replica of the member that
 	// it belongs to: [size] int32
 	index  map[*membership]*Node
@@ -27,7 +27,7 @@ type replica struct {
 	// weights holds the number of members of the model that each member in the replica represents,
 	// [size]; nil if it is always 1.
 	weights map[*Plate]*Node
-	levels  map[string]level // the results of an encoder
+	levels  map[string]level // results of an encoder, by name
 	// rows holds the indices of the members of a latent variable that are in the replica, [members,
 	// 1] int32; nil if all are
 	rows      map[*Variable]*Node
@@ -35,12 +35,12 @@ type replica struct {
 	// present is 1 for present unconstrained numbers of latent variables and 0 for others,
 	// [plates..., draws, U]; nil: all are present
 	present map[*Variable]*Node
-	about   *Node // features of the model of each draw, [draws, 1 + F]; nil: none
+	about   *Node // features of the model of each draw, [draws, 1 + F], or nil
 }
 
 func (r *replica) dims(v *Variable) []int { return r.sizesOf(v.plates) }
 
-// some takes the replica's rows of all members of a variable, [members, rest...].
+// some selects the rows of members in the replica from x [members, rest...], rows of all members.
 func (r *replica) some(v *Variable, x *Node) *Node {
 	if rows := r.rows[v]; rows != nil {
 		return Gather(x, rows)
@@ -61,12 +61,12 @@ func (r *replica) sumMembers(v *Variable, x *Node) *Node {
 	return x
 }
 
-// align takes x [from..., rest...] to the plates of another variable, whose members each belong to
-// one of x: [to..., rest...], with size 1 for the plates on which x does not vary.
+// align returns the values x [from..., rest...] at the members of other plates, each of which
+// belongs to one member of x: [to..., rest...], with size 1 for plates on which x does not vary.
 func (r *replica) align(x *Node, from, to []*Plate) *Node {
 	axes := slices.Clone(from)
 	for carrier, plate := range to {
-		var group []int // axes of x that plate determines
+		var group []int // axes of x whose members plate determines
 		for axis, p := range axes {
 			if p.carrier(to) == carrier {
 				group = append(group, axis)
@@ -110,8 +110,8 @@ func (r *replica) align(x *Node, from, to []*Plate) *Node {
 	return x
 }
 
-// position returns, for each member of a plate in the replica, the position of its member of
-// another plate, [size, 1] int32.
+// position returns, for each member of plate in the replica, the position in the replica of the
+// member of outer to which it belongs, [size, 1] int32.
 func (r *replica) position(plate, outer *Plate) *Node {
 	var position *Node
 	for _, step := range plate.path(outer) {
@@ -150,7 +150,7 @@ func (r *replica) logProb(v *Variable) *Node {
 	return withPresence(logProb, r.present[v], len(v.plates)+1)
 }
 
-// sumTrailing sums x over its axes from rank on.
+// sumTrailing sums x over its axes with indices of rank or more.
 func sumTrailing(x *Node, rank int) *Node {
 	if x.Rank() == rank {
 		return x
@@ -169,9 +169,9 @@ func (p *Posterior) densities(ctx *context.Context, r *replica, draws int) (logJ
 	return p.densitiesAt(ctx, r, p.noise(ctx, r, draws))
 }
 
-// noise makes the noise of draws of each latent variable, [plates..., draws, U]. It comes in pairs
-// of opposite sign. So the odd part of the gradient with respect to locations cancels; near the
-// optimum this part is most of the gradient.
+// noise makes the noise of draws of each latent variable, [plates..., draws, U]. The noise comes in
+// pairs of opposite sign (antithetic draws). So the part of the gradient that is odd in the noise
+// cancels; near the optimum it is most of the gradient with respect to locations.
 func (p *Posterior) noise(ctx *context.Context, r *replica, draws int) []*Node {
 	noise := make([]*Node, len(p.family.latents))
 	for i, l := range p.family.latents {
@@ -197,8 +197,8 @@ func (p *Posterior) densitiesAt(ctx *context.Context, r *replica, noise []*Node)
 	return logJoint, logQ
 }
 
-// termsAt returns the terms of densitiesAt: the log density under the model of each member of each
-// variable with a density, and under the family of each latent one, [plates..., draws].
+// termsAt returns the terms of densitiesAt: for each member, [plates..., draws], the log density
+// under the model of every variable with a density, and under the family of every latent variable.
 func (p *Posterior) termsAt(ctx *context.Context, r *replica, noise []*Node) (logP, logQ map[*Variable]*Node) {
 	z := map[*Variable]*Node{}
 	for i, l := range p.family.latents {
@@ -214,7 +214,7 @@ func (p *Posterior) termsAt(ctx *context.Context, r *replica, noise []*Node) (lo
 	return logP, logQ
 }
 
-// plus adds x to a sum that is nil at first, and broadcasts over draws.
+// plus adds x to a sum, with broadcasting over draws. The sum may be nil for zero.
 func plus(sum, x *Node) *Node {
 	if sum == nil {
 		return x

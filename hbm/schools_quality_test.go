@@ -24,8 +24,8 @@ func column(t testing.TB, from *table.Table, name string) []float64 {
 }
 
 // TestQualityOfSchools compares families with the reference draws of eight schools (posteriordb): μ
-// ~ N(0, 5²), τ ~ half-Cauchy(5), in standard deviations of the reference. Certified draws are
-// weighted by importance:
+// ~ N(0, 5²), τ ~ half-Cauchy(5), with errors in standard deviations of the reference. Certified
+// draws have importance weights:
 //
 //	GOMAXPROCS=1 go test -tags quality -run TestQualityOfSchools -v ./hbm
 func TestQualityOfSchools(t *testing.T) {
@@ -85,8 +85,8 @@ func TestQualityOfSchools(t *testing.T) {
 }
 
 // TestQualityOfNonConjugate compares families with the exact log evidence of eq. 7 of ADAVI, a
-// product of integrals over one number each, and with the mean field of that paper: a gamma
-// distribution of each number, with a rate for both:
+// product of integrals over one number each, and with the mean field of that paper: gamma
+// distributions with one common rate:
 //
 //	GOMAXPROCS=1 go test -tags quality -run TestQualityOfNonConjugate -v ./hbm
 func TestQualityOfNonConjugate(t *testing.T) {
@@ -114,7 +114,7 @@ func TestQualityOfNonConjugate(t *testing.T) {
 	row("gamma distributions, one rate", mean)
 }
 
-// laplaceLikelihoods returns the log densities of the data and of the prior of each number.
+// laplaceLikelihoods returns, for each of two numbers, the log density of its data and its prior.
 func laplaceLikelihoods(data []float64) [2]func(a float64) float64 {
 	logDensity := func(d int) func(a float64) float64 {
 		return func(a float64) float64 {

@@ -28,7 +28,7 @@ type simulation struct {
 	variable *Variable
 	parents  []*Variable
 	exec     *Exec
-	absent   []float64 // over a space of models: the value of a latent variable whose numbers a model lacks
+	absent   []float64 // over a space of models: the value of numbers that a model lacks
 }
 
 // NewSimulator prepares to draw from a model.
@@ -87,8 +87,8 @@ func (t *Target) Simulator(device *gpu.Device) (*Simulator, error) {
 }
 
 // graphFor returns a function that builds the graph of the parameters. Its inputs are a vector with
-// an entry for each set, the values of the parents and, over a space of models, which numbers of
-// latent parents are present.
+// an entry for each data set, the values of the parents and, over a space of models, which numbers
+// of latent parents are present.
 func (s *simulation) graphFor(m *Model) func(inputs []*Node) []*Node {
 	return func(inputs []*Node) []*Node {
 		r := m.wholeReplica(inputs[0].Graph(), dtypes.Float64)
@@ -117,21 +117,21 @@ func (s *simulation) latentParents() []*Variable {
 }
 
 // Draw simulates the model: values of all latent and observed variables, with the given seed and
-// stream name. Constants come from known, and so do other variables that it holds. If ctx is
+// stream name. Constants, and other variables with values in known, keep these values. If ctx is
 // cancelled, it stops with an error that wraps ctx.Err().
 func (s *Simulator) Draw(ctx gocontext.Context, known Values, seed uint64, name string) (Values, error) {
 	return s.DrawSets(ctx, known, 1, seed, name)
 }
 
-// DrawSets simulates several sets at once. The values of a variable that is not known are
-// [plates..., sets, event...]. A known variable has one set for all sets, [plates..., event...], or
-// one for each.
+// DrawSets simulates several data sets at once. It returns values [plates..., sets, event...]. The
+// values of a variable in known are the same for all sets, [plates..., event...], or given for each
+// set.
 func (s *Simulator) DrawSets(ctx gocontext.Context, known Values, sets int, seed uint64, name string) (Values, error) {
 	return s.drawSets(ctx, known, sets, nil, seed, name)
 }
 
-// DrawModels simulates one set for each code, from the model of that code. Numbers that a model
-// lacks have the values that Target describes.
+// DrawModels simulates one data set for each code, from the model of this code. Numbers that a
+// model lacks have the values that Target describes.
 func (s *Simulator) DrawModels(ctx gocontext.Context, known Values, codes [][]int32, seed uint64, name string) (Values, error) {
 	present, first := map[*Variable][]float64{}, 0
 	for _, l := range latents(s.model, false) {
@@ -196,8 +196,8 @@ func (s *Simulator) drawSets(ctx gocontext.Context, known Values, sets int, pres
 	return all, nil
 }
 
-// remove sets the components of value whose unconstrained numbers are not present (0 in present) to
-// the value that absent numbers have.
+// remove sets the components of value that a model lacks, which are 0 in present, to the value of
+// absent numbers.
 func (s *simulation) remove(value, present []float64) {
 	_, partly := s.variable.link.(partialLink)
 	for i := range value {
@@ -211,8 +211,7 @@ func (s *simulation) remove(value, present []float64) {
 	}
 }
 
-// rowsPerCheck is the number of rows, each far below a millisecond, between checks for
-// cancellation.
+// rowsPerCheck is the number of rows (far below a millisecond each) between cancellation checks.
 const rowsPerCheck = 1 << 10
 
 // parameters evaluates the parameters of the variable, [plates..., sets, event...] each.
@@ -220,7 +219,7 @@ func (s *simulation) parameters(known Values, sets int, present map[*Variable][]
 	if s.exec == nil {
 		return nil, nil
 	}
-	inputs := []any{make([]bool, sets)} // tells the graph how many sets there are
+	inputs := []any{make([]bool, sets)} // its length tells the graph the number of data sets
 	for _, parent := range s.parents {
 		inputs = append(inputs, parent.tensorOf(known[parent]))
 	}

@@ -17,7 +17,7 @@ func softplus(x *Node) *Node {
 	return Add(Log1p(Exp(Where(positive, Neg(x), x))), Where(positive, x, ZerosLike(x)))
 }
 
-// logSumExp reduces the last axis of x. Some entries of a row may be −Inf, but not all.
+// logSumExp returns log Σ exp x over the last axis of x. Entries of a row may be −Inf, but not all.
 func logSumExp(x *Node) *Node {
 	largest := StopGradient(ReduceMax(x, -1))
 	return Add(largest, Log(ReduceSum(Exp(Sub(x, InsertAxes(largest, -1))), -1)))
@@ -28,7 +28,7 @@ func logSumExp(x *Node) *Node {
 func logGamma(x *Node) *Node {
 	const shift = 8
 	small := LessThan(x, Scalar(x.Graph(), x.DType(), shift))
-	low := MinScalar(x, shift) // the product must not overflow where it is not used
+	low := MinScalar(x, shift) // where x is large and the product is not used, it must not overflow
 	rising := low
 	for i := 1; i < shift; i++ {
 		rising = Mul(rising, AddScalar(low, i))

@@ -8,7 +8,7 @@ import (
 
 // Term is a parameter of a density: a Variable, a number (Number, Numbers), or a function of
 // variables (Of). Its value at the members of a variable is a node [plates..., draws, event...] on
-// the plates of that variable. Axes along which it does not change may have size 1.
+// the plates of that variable. Axes along which the value does not change may have size 1.
 type Term interface {
 	variables() []*Variable
 	node(r *replica, plates []*Plate) *Node
@@ -57,7 +57,7 @@ type expression struct {
 
 // Of returns a differentiable function of other terms, such as a linear predictor. The function
 // builds a graph. Its arguments are the values of the inputs, in order, as nodes [plates..., draws,
-// event...] with the same leading axes. Some axes may have size 1. It returns such a node.
+// event...] with the same leading axes; some axes may have size 1. It returns a node of this shape.
 func Of(function func(values []*Node) *Node, inputs ...Term) Term {
 	return expression{function, inputs}
 }

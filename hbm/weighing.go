@@ -21,13 +21,13 @@ import (
 )
 
 // weighing computes importance weights in batches. An outer draw is a draw of the variables outside
-// the members of one plate (such as groups), and for each outer draw every member has several inner
-// draws of its own variables.
+// the members of one plate (such as groups), and every member has several inner draws of its
+// variables for each outer draw.
 type weighing struct {
 	*Posterior
 	plate        *Plate
 	outer, inner int
-	until        time.Time // see CertifyConfig
+	until        time.Time // the time at which draws end; see CertifyConfig
 	// logWeights holds the log weight of each draw, and halfWeights its log weight from the first
 	// half of the inner draws
 	logWeights, halfWeights []float64
@@ -38,10 +38,9 @@ type weighing struct {
 }
 
 // innerDraws returns a sufficient number of draws of the variables of a member, for each outer
-// draw. If a member has one number, its draws are quantiles of the whole mixture, and fewer draws
-// suffice. Half and twice of the 8 give the same answers (docs/benchmarks/constants.md). On the
-// table verbagg 28, 56 and 59 percent of the outer draws are effective with 4, 8 and 16 inner
-// draws.
+// draw. If a member has one number, its draws are evenly spaced quantiles, and fewer draws suffice.
+// Half and twice the 8 give the same answers (docs/benchmarks/constants.md). On the table verbagg
+// 28, 56 and 59 percent of the outer draws are effective with 4, 8 and 16 inner draws.
 func (w *weighing) innerDraws() int {
 	if w.plate == nil {
 		return 1
@@ -61,11 +60,11 @@ func (w *weighing) innerDraws() int {
 }
 
 // graph builds the graph of the weights. Its inputs are the noise of each latent variable,
-// [plates..., outer·inner, U], or with outer draws if the variable belongs to no member of the
-// plate, and then the inputs of the feed. It returns the log weights of the variables that belong
-// to no member [outer], the log weights of each member [members, outer, inner], and the values of
-// all latent variables with draws first. Over a space of models these values are unconstrained
-// numbers.
+// [plates..., outer·inner, U], or [plates..., outer, U] if the variable belongs to no member of the
+// plate. The inputs of the feed follow. It returns the log weights of the variables that belong to
+// no member [outer], the log weights of each member [members, outer, inner], and the values of all
+// latent variables with draws on the first axis. Over a space of models these values are
+// unconstrained numbers.
 func (w *weighing) graph(ctx *context.Context, inputs []*Node) []*Node {
 	noise := make([]*Node, len(w.family.latents))
 	copy(noise, inputs)
@@ -106,7 +105,7 @@ func (w *weighing) graph(ctx *context.Context, inputs []*Node) []*Node {
 			perMember = ScatterSum(perMember, r.position(carrier, w.plate), term, false, false)
 		}
 	}
-	common = ReduceMean(Reshape(common, w.outer, w.inner), -1) // inner draws share it
+	common = ReduceMean(Reshape(common, w.outer, w.inner), -1) // one value for all inner draws
 	outputs := []*Node{common, Reshape(perMember, members, w.outer, w.inner)}
 	for _, l := range w.family.latents {
 		values := r.values[l.Variable]
@@ -126,7 +125,7 @@ func repeatDraws(x *Node, axis, n int) *Node {
 	return Reshape(BroadcastToDims(InsertAxes(x, axis+1), wide...), dims...)
 }
 
-// run makes draws until sample has N draws. logWeights then has the weights of all of them.
+// run makes draws until sample holds sample.N draws, and w.logWeights their log weights.
 func (w *weighing) run(ctx gocontext.Context, sample *Draws) error {
 	exec, err := w.exec(fmt.Sprintf("certify/%d/%d", w.outer, w.inner), w.graph)
 	if err != nil {
@@ -150,7 +149,7 @@ func (w *weighing) run(ctx gocontext.Context, sample *Draws) error {
 		}
 		keep := min(w.outer, sample.N-start)
 		common, perMember := tensors.MustCopyFlatData[float64](outputs[0]), tensors.MustCopyFlatData[float64](outputs[1])
-		// picks holds the inner draw that is picked for each member, [members][keep].
+		// picks holds the picked inner draw for each member and outer draw, [members][keep].
 		picks := make([][]int, len(perMember)/(w.outer*w.inner))
 		for s := range keep {
 			w.shares = append(w.shares, math.Exp(-corrections.common[s]))
@@ -175,7 +174,7 @@ func (w *weighing) run(ctx gocontext.Context, sample *Draws) error {
 			values := tensors.MustCopyFlatData[float64](outputs[2+i])
 			sample.Values[l.Variable] = append(sample.Values[l.Variable], w.picked(l.Variable, values, picks, keep)...)
 		}
-		// Tens of thousands of draws would fill memory before the garbage collector frees it.
+		// The garbage collector does not free the memory of tensors soon enough.
 		for _, output := range outputs {
 			if err := output.FinalizeAll(); err != nil {
 				return err
@@ -210,14 +209,14 @@ func (w *weighing) picked(v *Variable, values []float64, picks [][]int, keep int
 	return out
 }
 
-// owners returns the members of the plate to which the members of a variable belong, or nil if they
-// belong to none.
+// owners returns, for each member of a variable, the member of the plate to which it belongs, or
+// nil if no member belongs to any.
 func (w *weighing) owners(v *Variable) []int32 {
 	carrier := v.belongs(w.plate)
 	if carrier == nil {
 		return nil
 	}
-	below := 1 // members of the plates after the carrier
+	below := 1 // number of combinations of members of the plates after the carrier
 	for i := len(v.plates) - 1; v.plates[i] != carrier; i-- {
 		below *= v.plates[i].size
 	}

@@ -14,32 +14,32 @@ import (
 
 // Importance weights of draws from a family that is too narrow have a heavy tail that few draws
 // show. So a fraction of the draws comes from wider distributions, in which the standard normal
-// noise z of the family is stretched. The noise of all variables outside the members that are
-// weighted one by one is one block, and the noise of each member another. Component c of the
-// mixture has probability a_c and multiplies the noise z_v of some variables v by a factor s. The
-// density of a draw is the density of the mixture (Hesterberg 1995),
+// noise z of the family is stretched. The noise of each member that is weighted by itself is a
+// block, and the noise of all other variables is one more block. Component c of the mixture has
+// probability a_c and multiplies the noise z_v of some variables v by a factor s. The density of a
+// draw is the density of the mixture (Hesterberg 1995),
 //
 //	log r(θ) = log q(θ) + log Σ_c a_c Π_{v stretched by c} N(z_v; 0, s² I) / N(z_v; 0, I)
 //
-// so that no weight is larger than the family alone would give it by more than 1 / a_0.
+// so that no weight is more than 1 / a_0 times larger than with draws from the family alone.
 //
-// Most components stretch a block all at once: the scale of a grouping, its effects and the
-// intercept go far out together. The last component stretches a single variable, each with the same
-// probability. The tail of a scale is not normal, and a stretch of all numbers of a large block
-// would reach it too seldom.
+// Component 0 is the family itself. The next two stretch all noise of a block together, such as the
+// scale of a grouping, its effects and the intercept. The last component stretches a single
+// variable, each with the same probability: the tail of a scale is not normal, and a stretch of all
+// numbers of a large block would reach it too seldom.
 //
 // The squared length of d standard normal numbers has mean d and standard deviation √(2d).
-// Stretching adds b √(2d) to the mean, where b is the field beyond. Half and twice of the shares of
+// Stretching adds b √(2d) to the mean, where b is the field beyond. Half and twice the shares of
 // the wider components give the same answers (docs/benchmarks/constants.md). If the family is
 // exact, the wider components cost 30 percent of the effective draws. With beyond = 9 for single
-// variables, one of two fits of the family pavi-f, to tables whose groupings may have no spread, is
-// doubtful (k̂ 0.63); with 20 both fits are trusted and right.
+// variables, one of two fits of the family pavi-f is doubtful (k̂ 0.63), on tables whose groups may
+// not differ; with 20 both are trusted and right.
 var widenings = [...]struct {
 	share, beyond float64
 	single        bool
 }{{share: 0.65}, {share: 0.15, beyond: 3}, {share: 0.10, beyond: 9}, {share: 0.10, beyond: 20, single: true}}
 
-// stretchOf returns the factor s for d numbers.
+// stretchOf returns the factor s by which d numbers are stretched.
 func stretchOf(d int, beyond float64) float64 {
 	return math.Sqrt(1 + beyond*math.Sqrt(2/float64(max(d, 1))))
 }
@@ -50,8 +50,8 @@ func logStretched(d int, s, squares float64) float64 {
 	return squares/2*(1-1/(s*s)) - float64(d)*math.Log(s)
 }
 
-// block is noise that is stretched together. sizes holds its number of entries of each variable,
-// total their sum, and present the variables with any.
+// block is noise that is stretched together. sizes holds its number of entries for each latent
+// variable, total the sum of sizes, and present the variables whose size is not zero.
 type block struct {
 	sizes   []int
 	total   int
@@ -69,7 +69,7 @@ func newBlock(sizes []int) block {
 	return b
 }
 
-// stretch fills in the factor of each variable in a draw, for the component that u in [0, 1)
+// stretch draws the factor of the noise of each variable, for the component that u in [0, 1)
 // selects.
 func (b block) stretch(random *rand.Rand, u float64, factors []float64) {
 	c := 0
@@ -93,7 +93,8 @@ func (b block) stretch(random *rand.Rand, u float64, factors []float64) {
 	}
 }
 
-// correction returns the last term of log r, given the sum of the squares of each variable.
+// correction returns log Σ_c a_c Π_v N(z_v; 0, s² I) / N(z_v; 0, I), the log density of the mixture
+// in units of the standard normal density, given the sum of the squares of each z_v.
 func (b block) correction(squares []float64) float64 {
 	if b.total == 0 {
 		return 0
@@ -113,8 +114,8 @@ func (b block) correction(squares []float64) float64 {
 	return logsum.Of(terms)
 }
 
-// corrections holds the terms of log r beside log q: of the noise of each outer draw that belongs
-// to no member [outer], and of the noise of each member, [members, outer, inner] as the weights.
+// corrections holds log densities of the mixture relative to the family: of the noise of each outer
+// draw that belongs to no member, [outer], and of each member, [members, outer, inner].
 type corrections struct{ common, perMember []float64 }
 
 // drawNoise draws the noise of every latent variable, [plates..., draws, U], as inputs of the
@@ -168,20 +169,21 @@ func (w *weighing) drawNoise(random *rand.Rand, chosen *selection) ([]any, corre
 	return inputs, corrections{common.corrections(), perMember.corrections()}
 }
 
-// blocks holds blocks of noise, each with the same number of draws. Every run of inner successive
-// draws belongs to one outer draw, and is stratified: a mean over the run, or over its first half,
-// has the expectation of a mean over independent draws, and a smaller error.
+// blocks holds blocks of noise, each with the same number of draws. The draws of one outer draw,
+// b.inner in succession, are stratified: a mean over them, or over the first half of them, has the
+// expectation of a mean over independent draws, and a smaller error.
 type blocks struct {
 	each             []block
 	draws, inner     int
 	factors, squares []float64 // [blocks, draws, latents]
-	quantiles        []int     // for blocks of one number: the places in widenedQuantiles [blocks, draws]
+	quantiles        []int     // for blocks of one number: indices in widenedQuantiles, [blocks, draws]
 }
 
-// isSingle reports whether the draws of a block are quantiles of the mixture of a single number.
+// isSingle reports whether the draws of a block, of one number, are quantiles of the mixture.
 func (b *blocks) isSingle(block int) bool { return b.inner > 1 && b.each[block].total == 1 }
 
-// widen transforms z, a standard normal number in one draw of a block, to the mixture.
+// widen transforms z, a standard normal number of a variable in one draw of a block, to the
+// mixture.
 func (b *blocks) widen(block, draw, variable int, z float64) float64 {
 	if b.isSingle(block) {
 		return widenedQuantiles().z[b.quantiles[block*b.draws+draw]]
@@ -192,7 +194,7 @@ func (b *blocks) widen(block, draw, variable int, z float64) float64 {
 	return z
 }
 
-// newBlocks makes blocks of the given sizes, and chooses which of their draws are wider.
+// newBlocks makes blocks of the given sizes, and chooses the component of the mixture of each draw.
 func newBlocks(random *rand.Rand, sizes [][]int, outer, inner int) *blocks {
 	b := &blocks{draws: outer * inner, inner: inner}
 	order := make([]int, inner)
@@ -231,20 +233,19 @@ func (b *blocks) corrections() []float64 {
 	return terms
 }
 
-// manyQuantiles is the number of quantiles of the mixture of a single number: a mean over all of
-// them is the integral to far more digits than draws give.
+// manyQuantiles is the number of quantiles of the mixture of a single number. The error of a mean
+// over all of them, as an integral, is far smaller than the error of draws.
 const manyQuantiles = 1 << 16
 
-// widenedNumbers are the quantiles z of the mixture of widenings for a block of one number, at (i +
-// 1/2) / manyQuantiles, and the logarithm of its density over the density of a standard normal
-// number.
+// widenedNumbers holds the quantiles z at (i + 1/2) / manyQuantiles of the mixture for a block of
+// one number, and correction, the log density of the mixture minus the standard normal log density.
 type widenedNumbers struct{ z, correction [manyQuantiles]float64 }
 
 var widenedQuantiles = sync.OnceValue(func() *widenedNumbers {
 	q, one := &widenedNumbers{}, newBlock([]int{1})
 	z := 0.0
 	for i := manyQuantiles / 2; i < manyQuantiles; i++ {
-		// the distribution function is concave here, so that steps from the left stay there
+		// the distribution function is concave here, so that Newton's steps stay on the left
 		for target, step := (float64(i)+0.5)/manyQuantiles, 1.0; step > 1e-13*(1+z); z += step {
 			below, density := 0.0, 0.0
 			for _, c := range widenings {
@@ -264,8 +265,8 @@ var widenedQuantiles = sync.OnceValue(func() *widenedNumbers {
 	return q
 })
 
-// halves fills order with the numbers from 0 to n−1, where n is its length, at random but such that
-// the first half holds every second number.
+// halves fills order, of length n, with the numbers from 0 to n−1 in steps of 2 from a random
+// start. If n is even, all even numbers come first and then all odd numbers, or the reverse.
 func halves(random *rand.Rand, order []int) {
 	n := len(order)
 	if n%2 == 0 {
@@ -282,10 +283,10 @@ func halves(random *rand.Rand, order []int) {
 }
 
 // strata makes standard normal numbers. Each n draws in succession are a Latin hypercube (McKay,
-// Beckman and Conover 1979): of each number, one draw lies in each n-th part of its distribution.
+// Beckman and Conover 1979): for each number, one draw lies in each n-th of its distribution.
 type strata struct {
 	n, draw int
-	order   [][]int // for each number: which part each of n draws lies in
+	order   [][]int // for each number: the part in which each of n draws lies
 }
 
 func newStrata(numbers, n int) *strata {

@@ -13,15 +13,15 @@ import (
 )
 
 // Draws from the mixture, weighted by the standard normal density over the density of the mixture,
-// are standard normal: their weights have mean 1, and tails the right probability. Four standard
-// errors on eight numbers, a false alarm in 2,000 choices of the seed.
+// are standard normal: their weights have mean 1, and tails the right probability. The tolerance is
+// four standard errors on eight numbers: a false alarm in 2,000 choices of the seed.
 func TestWidenedNoiseHasTheDensityOfTheMixture(t *testing.T) {
 	testkit.Slow(t)
 	const draws = 200_000
 	for _, sizes := range [][]int{{1}, {2, 0, 1}, {0, 5}, {1, 1, 1, 8}} {
 		random := stream.Rand(1, "widening")
 		b := newBlocks(random, [][]int{sizes}, draws, 1)
-		far := make([]float64, draws) // whether the last number of a draw is beyond 3
+		far := make([]float64, draws) // 1 if the last number of a draw exceeds 3
 		for draw := range draws {
 			for v, d := range sizes {
 				for range d {
@@ -59,7 +59,7 @@ func TestAnEmptyBlockHasNoCorrection(t *testing.T) {
 	require.Equal(t, []float64{0, 0, 0}, newBlocks(stream.Rand(1, "empty"), [][]int{{0, 0}}, 3, 1).corrections())
 }
 
-// Quantiles and corrections agree with distribution function and density of the mixture, by gonum.
+// Quantiles and corrections agree with the mixture's distribution function and density by gonum.
 func TestQuantilesOfTheMixture(t *testing.T) {
 	q, ones := widenedQuantiles(), 0.0
 	for i, z := range q.z {
@@ -78,19 +78,19 @@ func TestQuantilesOfTheMixture(t *testing.T) {
 	require.InDelta(t, 1, ones, 1e-7, "the integral of the standard normal density")
 }
 
-// Means over the stratified draws of an outer draw, and over the first half of these, are means of
-// independent draws with a smaller error, which is next to none for one number. The tolerance is
+// Means over the stratified draws of an outer draw, and over the first half of these, are unbiased,
+// with smaller errors than means of independent draws, almost zero for one number. The tolerance is
 // four standard errors on nine numbers, a false alarm in 1,700 choices of the seed.
 func TestStratifiedDraws(t *testing.T) {
 	const outer, inner = 4000, 8
 	for name, c := range map[string]struct {
 		sizes []int
-		share float64 // of the variance of means over independent draws
+		share float64 // largest variance, relative to means over independent draws
 	}{"one": {[]int{0, 1}, 0.03}, "two variables": {[]int{1, 1}, 0.6}, "three numbers": {[]int{3}, 0.6}} {
 		random := stream.Rand(1, "strata")
 		b := newBlocks(random, [][]int{c.sizes}, outer, inner)
 		first, numbers := slices.IndexFunc(c.sizes, func(d int) bool { return d > 0 }), 0
-		far := make([]float64, b.draws) // whether the first number of a draw is above 1
+		far := make([]float64, b.draws) // 1 if the first number of a draw exceeds 1, else 0
 		for v, d := range c.sizes {
 			numbers += d
 			s := newStrata(d, inner)
@@ -131,8 +131,8 @@ func TestStratifiedDraws(t *testing.T) {
 	}
 }
 
-// For each number, one of n draws in succession lies in each n-th part of its distribution, and
-// each number has its own order. The first half of an order of halves has every second number.
+// For each number, one of n draws in succession lies in each of n parts of equal probability, in an
+// order of its own. The first half of an order by halves has every second number.
 func TestStrata(t *testing.T) {
 	random := stream.Rand(2, "strata")
 	for _, n := range []int{2, 5, 8} {
