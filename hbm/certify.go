@@ -194,8 +194,7 @@ func separable(m *Model) *Plate {
 	return best
 }
 
-// belongs returns the plate of v whose members each belong to one member of the plate to, or nil if
-// v has no such plate.
+// belongs returns the plate of v whose members each belong to one member of the plate to, or nil.
 func (v *Variable) belongs(to *Plate) *Plate {
 	if to == nil {
 		return nil

@@ -22,9 +22,8 @@ type gaussian struct {
 	dense bool // whether the covariance of a member is dense; else it is diagonal
 }
 
-// width returns the number of entries of an encoding: the mean, the logarithms of the diagonal of
-// the factor of the covariance, the factor below its diagonal, and the coefficients of the
-// regression.
+// width returns the number of entries of an encoding: the mean, the log diagonal of the factor of
+// the covariance, the factor below its diagonal, and the coefficients of the regression.
 func (n gaussian) width(l *latent) int {
 	width := 2*l.dim + l.dim*l.after
 	if n.dense {

@@ -99,8 +99,8 @@ func (s *setEncoder) measure(m *Model, data Values) {
 	}
 }
 
-// isCount reports whether the values are counts of any magnitude. Encoders read log(1 + x) of such
-// counts x.
+// isCount reports whether the values are counts of any magnitude. Encoders read log(1 + x) of
+// counts.
 func (v *Variable) isCount() bool { return v.role == Observed && v.density.support == Counts }
 
 // level holds the encodings of all members of some plates, [plates..., draws, hidden].
@@ -204,7 +204,7 @@ func next(from []*Plate, axis int, to []*Plate) *Plate {
 
 func (p *Plate) scope() string { return fmt.Sprint(slices.Index(p.model.plates, p)) }
 
-// standard returns the values of variables for each datum of x, standardised, [plates..., draws,
+// standard returns standardised values of variables for each datum of x, [plates..., draws,
 // numbers].
 func (s *setEncoder) standard(ctx *context.Context, r *replica, x *Variable, variables []*Variable) *Node {
 	flat := func(v *Variable) *Node {

@@ -248,8 +248,7 @@ func (d *descent) place(l *latent, in conditionalInputs, u *Node) (logLink *Node
 	return logLink
 }
 
-// presentLink returns the log determinant of the link over the numbers that a model has, which are
-// 1 in present.
+// presentLink returns the log determinant of the link over numbers that are 1 in present.
 func (l *latent) presentLink(logLink, present *Node) *Node {
 	if _, partly := l.link.(partialLink); partly {
 		return logLink
@@ -291,15 +290,14 @@ func (l *latent) priorNormal(r *replica) (mean, sd *Node) {
 	return flat(mean), flat(sd)
 }
 
-// logStandardNormal returns the log density of z [..., U], summed over the numbers of its last axis
-// that are 1 in present.
+// logStandardNormal returns the log density of z [..., U], summed over numbers that are 1 in
+// present.
 func logStandardNormal(z, present *Node) *Node {
 	return sumPresent(AddScalar(MulScalar(Square(z), -0.5), -halfLogTwoPi), present)
 }
 
 // freeEncodings are encodings that are weights themselves, E_i of PAVI section 4.3. One graph
-// variable holds the encodings of all members; a training step changes only the encodings of its
-// members.
+// variable holds the encodings of all members; a step changes only encodings of its members.
 type freeEncodings struct {
 	seed   uint64
 	spread float64 // standard deviation of encodings at the start of training

@@ -221,8 +221,7 @@ func newDataSets(device *gpu.Device, model *Model, over *Target, data Values, cf
 }
 
 // DefaultDraws returns the default number of draws in a step, given the number of members of the
-// largest latent variable in the step. Members times draws are about 1,024, but there are at least
-// 8 and at most 64 draws.
+// largest latent variable in the step. Members times draws are about 1,024, with 8 to 64 draws.
 func DefaultDraws(members int) int {
 	const manyRows, fewest, most = 1024, 8, 64
 	return min(max(manyRows/members, fewest), most)

@@ -92,8 +92,7 @@ func (m *Model) Over(models space.Space, logPrior func(codes *Node) *Node, data 
 // only some of the numbers that a link or a density joins.
 const checkedCodes = 1000
 
-// checkWholes returns an error if a model has only some of the numbers of a member that a link
-// joins.
+// checkWholes returns an error if a model has only some of the numbers that a link joins.
 func (t *Target) checkWholes() error {
 	masker, ok := t.space.(space.RowMasker)
 	if !ok {

@@ -26,8 +26,7 @@ func (t *Target) logLikelihood(mask, theta *Node) *Node {
 	return total
 }
 
-// ceilings finds the largest likelihood of a model. It bounds the evidence, which is a mean of
-// likelihoods.
+// ceilings finds the largest likelihood of a model. It bounds the evidence, a mean of likelihoods.
 type ceilings struct {
 	slope *Exec // computes the log likelihood and its gradient
 }
@@ -50,8 +49,7 @@ const (
 )
 
 // bound returns the local maximum of the log likelihood of the model of code that maximisation from
-// theta [D] reaches, or +Inf if it reaches none. If the likelihood has one mode, this is its
-// largest value.
+// theta [D] reaches, or +Inf if it reaches none. With one mode this is the largest value.
 func (c *ceilings) bound(code []int32, theta []float64) float64 {
 	var failed error
 	slopeAt := func(theta []float64) (value float64, gradient []float64) {

@@ -123,8 +123,7 @@ type entry struct {
 	index int
 }
 
-// At returns the entry of a term at an index along the first axis of its event, such as one row of
-// a matrix of means.
+// At returns the entry of a term at an index along the first axis of its event, such as a row.
 func At(term Term, index int) Term { return entry{term, index} }
 
 func (a entry) variables() []*Variable { return a.term.variables() }

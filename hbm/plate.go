@@ -95,8 +95,8 @@ func (p *Plate) path(to *Plate) []*membership {
 // Determines reports whether to is p, or each member of p belongs to one member of the plate to.
 func (p *Plate) Determines(to *Plate) bool { return p == to || p.path(to) != nil }
 
-// carrier returns the index of the first of plates whose members each belong to one member of p, or
-// -1 if there is none.
+// carrier returns the index of the first of plates whose members each belong to a member of p, or
+// -1.
 func (p *Plate) carrier(plates []*Plate) int {
 	if i := slices.Index(plates, p); i >= 0 {
 		return i

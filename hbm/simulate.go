@@ -123,9 +123,8 @@ func (s *Simulator) Draw(ctx gocontext.Context, known Values, seed uint64, name 
 	return s.DrawSets(ctx, known, 1, seed, name)
 }
 
-// DrawSets simulates several data sets at once. It returns values [plates..., sets, event...]. The
-// values of a variable in known are the same for all sets, [plates..., event...], or given for each
-// set.
+// DrawSets simulates several data sets at once. It returns values [plates..., sets, event...]. A
+// variable in known has values [plates..., event...] for all sets, or values for each set.
 func (s *Simulator) DrawSets(ctx gocontext.Context, known Values, sets int, seed uint64, name string) (Values, error) {
 	return s.drawSets(ctx, known, sets, nil, seed, name)
 }
@@ -196,8 +195,7 @@ func (s *Simulator) drawSets(ctx gocontext.Context, known Values, sets int, pres
 	return all, nil
 }
 
-// remove sets the components of value that a model lacks, which are 0 in present, to the value of
-// absent numbers.
+// remove sets components of value that are 0 in present to the value of absent numbers.
 func (s *simulation) remove(value, present []float64) {
 	_, partly := s.variable.link.(partialLink)
 	for i := range value {

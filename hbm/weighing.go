@@ -63,8 +63,7 @@ func (w *weighing) innerDraws() int {
 // [plates..., outer·inner, U], or [plates..., outer, U] if the variable belongs to no member of the
 // plate. The inputs of the feed follow. It returns the log weights of the variables that belong to
 // no member [outer], the log weights of each member [members, outer, inner], and the values of all
-// latent variables with draws on the first axis. Over a space of models these values are
-// unconstrained numbers.
+// latent variables with draws on the first axis. Over a space of models they are unconstrained.
 func (w *weighing) graph(ctx *context.Context, inputs []*Node) []*Node {
 	noise := make([]*Node, len(w.family.latents))
 	copy(noise, inputs)

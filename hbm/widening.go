@@ -69,8 +69,7 @@ func newBlock(sizes []int) block {
 	return b
 }
 
-// stretch draws the factor of the noise of each variable, for the component that u in [0, 1)
-// selects.
+// stretch draws the factor of each variable, for the component that u in [0, 1) selects.
 func (b block) stretch(random *rand.Rand, u float64, factors []float64) {
 	c := 0
 	for c < len(widenings)-1 && u >= widenings[c].share {
@@ -182,8 +181,7 @@ type blocks struct {
 // isSingle reports whether the draws of a block, of one number, are quantiles of the mixture.
 func (b *blocks) isSingle(block int) bool { return b.inner > 1 && b.each[block].total == 1 }
 
-// widen transforms z, a standard normal number of a variable in one draw of a block, to the
-// mixture.
+// widen transforms z, a standard normal number in one draw of a block, to the mixture.
 func (b *blocks) widen(block, draw, variable int, z float64) float64 {
 	if b.isSingle(block) {
 		return widenedQuantiles().z[b.quantiles[block*b.draws+draw]]

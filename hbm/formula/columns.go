@@ -54,8 +54,7 @@ func (t Term) Expand(data *table.Table, terms []Term, seen int, standardize bool
 	return products, nil
 }
 
-// spanned reports whether the terms before t include a factor by itself. Its columns span the
-// constant column.
+// spanned reports whether the terms before t include a factor by itself. Its indicators sum to 1.
 func spanned(data *table.Table, terms []Term, t Term) bool {
 	for _, other := range terms[:max(Index(terms, t), 0)] {
 		if len(other) != 1 {

@@ -81,8 +81,7 @@ func (e *Expression) Value(valueOf func(column string) float64) float64 {
 	return e.number
 }
 
-// value returns f(x) of a pointwise transform, and a description of the numbers x at which f is
-// finite.
+// value returns f(x) of a pointwise transform, and a description of the x at which it is finite.
 func (f Transform) value(x float64) (value float64, domain string) {
 	switch f {
 	case TakeLog:

@@ -198,8 +198,7 @@ func (p *formulaParser) responseColumns() (err error) {
 }
 
 // sum reads terms joined by + and -, and adds them to terms. It stops before a token that cannot be
-// part of a sum. The argument top says whether the sum may have varying terms, offsets and smooth
-// functions.
+// part of a sum. top says whether it may have varying terms, offsets and smooth functions.
 func (p *formulaParser) sum(terms []Term, top bool) ([]Term, error) {
 	for first := true; ; first = false {
 		minus := false
@@ -311,8 +310,7 @@ func ParseOffset(text string) (Variable, error) {
 	return v, p.expect(endToken, "the end of the offset")
 }
 
-// barAhead reports whether the next token opens parentheses with a bar | that no inner parentheses
-// enclose.
+// barAhead reports whether the next token opens parentheses with a bar | directly inside.
 func (p *formulaParser) barAhead() bool {
 	if p.peek().kind != '(' {
 		return false

@@ -23,8 +23,7 @@ type Variable struct {
 	order string
 	// Expression is the expression of Compute; nil otherwise.
 	Expression *Expression
-	// Position is the place of the variable in the formula, in characters from 1. Comparisons
-	// ignore it.
+	// Position is the variable's place in the formula, in characters from 1. Comparisons ignore it.
 	Position int
 }
 

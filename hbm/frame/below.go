@@ -98,8 +98,7 @@ func (f *Frame) repeats() bool {
 	return f.Formula.Counts() || f.Weights == nil && len(f.Formula.Weights.Columns()) > 0
 }
 
-// asOneRow gives each row of fresh one trial, or the weight one, so that it stands for one row of
-// the frame.
+// asOneRow gives each row of fresh one trial, or the weight one: it then stands for one row.
 func (f *Frame) asOneRow(fresh *table.Table) *table.Table {
 	for _, v := range []formula.Variable{f.Formula.Response, f.Formula.Trials, f.Formula.Failures, f.Formula.Weights} {
 		value := 1.0
@@ -116,8 +115,8 @@ func (f *Frame) asOneRow(fresh *table.Table) *table.Table {
 }
 
 // checkSeen compares the values of population and varying terms in rows from first on with their
-// values in the rows before. An unseen label is an error, and numbers outside the earlier range are
-// a note in rows.
+// values in the rows before. An unseen label is an error, and numbers outside the earlier range a
+// note.
 func (f *Frame) checkSeen(both *table.Table, first int, rows *predict.Rows) error {
 	checked := map[string]bool{}
 	for _, v := range slices.Concat(f.Formula.Products()...) {

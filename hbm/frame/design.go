@@ -112,8 +112,7 @@ func (f *Frame) checkRank() {
 	}
 }
 
-// addVarying adds the columns of a varying term, f.Formula.Varying[place], to the grouping of its
-// group.
+// addVarying adds the columns of the varying term f.Formula.Varying[place] to its grouping.
 func (f *Frame) addVarying(t *table.Table, place int) error {
 	v := f.Formula.Varying[place]
 	g, err := f.grouping(t, v.Group)
@@ -127,8 +126,7 @@ func (f *Frame) addVarying(t *table.Table, place int) error {
 	return g.varies(t.Path, place, columns, z)
 }
 
-// varies adds columns that vary by the grouping. The argument place is the index of their term in
-// Formula.Varying.
+// varies adds columns that vary by the grouping, of the term with index place in Formula.Varying.
 func (g *Grouping) varies(path string, place int, columns []Column, z *mat.Dense) error {
 	if z == nil {
 		return fmt.Errorf("%s: nothing is left to vary by %s: every column is constant", path, g.Name)
@@ -163,8 +161,7 @@ func (f *Frame) grouping(t *table.Table, group formula.Term) (*Grouping, error) 
 			return other, nil
 		}
 	}
-	// Levels are in the order of the columns' levels; the level of the first column changes
-	// slowest.
+	// Levels are in the order of the columns' levels; the first column changes slowest.
 	codes := make([][]int, t.Rows())
 	for row := range codes {
 		for _, column := range levels {
@@ -199,8 +196,8 @@ func groupingName(group formula.Term) string {
 	return oneLine(strings.Join(names, ":"))
 }
 
-// checkGrouping refuses a grouping from which no variation can be learned, and warns of groups of
-// one row.
+// checkGrouping refuses a grouping without information on variation, and warns of groups of one
+// row.
 func (f *Frame) checkGrouping(g *Grouping) error {
 	single := 0
 	for _, count := range g.Counts {
@@ -227,8 +224,7 @@ func (f *Frame) checkGrouping(g *Grouping) error {
 }
 
 // noteApart warns of correlations between columns that are not both nonzero in any group, for
-// example levels of a factor that is also the grouping. The data say nothing about the correlation
-// of their effects.
+// example levels of a factor that is also the grouping. The data do not determine them.
 func (f *Frame) noteApart(g *Grouping) {
 	in := make([]map[int]bool, len(g.Columns)) // groups in which a column is not always zero
 	for c := range in {

@@ -61,8 +61,7 @@ func parseFormula(t *table.Table, opt Options) (*formula.Formula, *table.Table, 
 }
 
 // readResponse reads the response with its weights, trials, offset and standard errors. It returns
-// the table with a row for each row of the frame: a row of the table may stand for several rows or
-// for none.
+// the table with a row for each row of the frame: a table row may stand for several rows or none.
 func (f *Frame) readResponse(t *table.Table, opt Options) (*table.Table, error) {
 	t, err := f.applyWeights(t, opt)
 	if err != nil {
@@ -210,8 +209,7 @@ func standardErrors(t *table.Table, name string) ([]float64, error) {
 	return values, nil
 }
 
-// withoutIntercept leaves the intercept out of a design of ordered categories, whose cut points
-// take its place.
+// withoutIntercept leaves the intercept out of a design, because cut points take its place.
 func withoutIntercept(columns []Column, x *mat.Dense) ([]Column, *mat.Dense) {
 	at := slices.IndexFunc(columns, func(c Column) bool { return c.Name == formula.InterceptName })
 	if at < 0 {

@@ -19,8 +19,8 @@ type slicedTable struct {
 	formula *formula.Formula
 	used    []string // the columns that the formula uses
 	// head has rows with every combination of labels of the terms and, for each combination, two
-	// values of every number. A slice appended to these rows has the same columns in a design as
-	// the whole table.
+	// values of every number. A slice below these rows has the columns of the whole table in a
+	// design.
 	head *table.Table
 	// terms are the columns of the terms, factors the columns of numbers that are labels, and
 	// design all columns that a design needs

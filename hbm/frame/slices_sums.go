@@ -48,8 +48,7 @@ type sliceSums struct {
 	rows   int
 }
 
-// below returns the frame of the rows of the head followed by the rows of a slice, without its
-// groups.
+// below returns the frame of the head followed by the rows of a slice, without its groups.
 func (s *sliceSums) below(t *table.Table) (part *Frame, err error) {
 	both, err := table.Stack(s.head, t, s.slicedTable.design)
 	if err != nil {

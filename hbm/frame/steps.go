@@ -17,8 +17,8 @@ func (f *Frame) LaterStep(j int) bool {
 	return f.Columns[j].Step != "" && j > 0 && f.Columns[j-1].Step != "" && f.Columns[j-1].Term == f.Columns[j].Term
 }
 
-// EffectColumns returns the population columns with a coefficient: all but later columns of
-// monotonic effects.
+// EffectColumns returns the population columns with a coefficient: not later columns of monotonic
+// effects.
 func (f *Frame) EffectColumns() (list []int) {
 	for j := range f.Columns {
 		if !f.LaterStep(j) {
@@ -28,8 +28,8 @@ func (f *Frame) EffectColumns() (list []int) {
 	return list
 }
 
-// StepsFrom returns the number of columns of the effect that begins at column j: its steps for a
-// monotonic effect, or 1.
+// StepsFrom returns the number of columns of the effect that begins at column j: its steps if
+// monotonic, or 1.
 func (f *Frame) StepsFrom(j int) int {
 	count := 1
 	for j+count < len(f.Columns) && f.LaterStep(j+count) {

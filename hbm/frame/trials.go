@@ -9,8 +9,7 @@ import (
 )
 
 // expandTrials makes a row of every trial of a response that counts successes. The likelihood of a
-// count is the likelihood of its trials, one by one, times the number of orders of its successes
-// and failures.
+// count is the likelihood of its trials, one by one, times the number of their orders.
 func (f *Frame) expandTrials(t *table.Table) (*table.Table, []float64, error) {
 	if !f.Response.Binary() {
 		return nil, nil, fmt.Errorf("%s: the response %s counts successes among trials: want --likelihood logistic, got %s", t.Path, f.Formula.ResponseText(), f.Response)

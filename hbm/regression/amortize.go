@@ -15,8 +15,8 @@ import (
 	"github.com/transdim/vti/run"
 )
 
-// Shape is the structure of a table. A family (a kind of variational approximation, see package
-// hbm) that was trained for one table's Shape answers only for tables with the same Shape.
+// Shape is the structure of a table. A family (a variational approximation, see package hbm) that
+// was trained on simulated tables of one Shape answers only for tables with this Shape.
 type Shape struct {
 	Columns []string        `json:"columns"`
 	Groups  []GroupingShape `json:"groups,omitempty"`
@@ -43,8 +43,8 @@ func (r *Regression) Shape() *Shape {
 	return s
 }
 
-// fit returns the nesting of the groupings of the shape, as lists of groupings in which each
-// grouping is nested, or an error if the table of r does not have this nesting.
+// fit returns the nesting of the groupings of the shape: for each grouping, the groupings in which
+// it is nested. It returns an error if the table of r does not have this nesting.
 func (s *Shape) fit(r *Regression) (above [][]int, err error) {
 	differ := func(part string, was, is []string) error {
 		return fmt.Errorf("%s: a table of another shape: %s were %q in training, and here are %q", r.Frame.Path, part, was, is)
@@ -73,16 +73,16 @@ func (s *Shape) fit(r *Regression) (above [][]int, err error) {
 }
 
 // amortized returns the model with plates (sets of exchangeable members, such as groups and rows)
-// for inference from any table of the same shape. above lists for each grouping the groupings in
-// which it is nested. Inference starts at the prior. The variables of the model and their order do
-// not depend on the numbers of groups.
+// for inference from any table of the same shape. The argument above lists for each grouping the
+// groupings in which it is nested. Inference starts at the prior. The variables of the model and
+// their order do not depend on the numbers of groups.
 func (r *Regression) amortized(above [][]int) (*PlateModel, error) {
 	if r.Frame.SE != nil || r.Options.Intercept != nil {
 		return nil, fmt.Errorf("a family for many tables cannot have known standard errors, nor a prior in the units of one response")
 	}
 	var inner *varyingGroup
 	depth := map[string]int{}
-	for range r.groups { // enough passes for every depth to be final
+	for range r.groups { // passes enough for the depths of all groupings
 		for i, g := range r.groups {
 			for _, k := range above[i] {
 				depth[g.Name] = max(depth[g.Name], 1+depth[r.groups[k].Name])
@@ -100,8 +100,7 @@ func (r *Regression) amortized(above [][]int) (*PlateModel, error) {
 // InferCommand is the command of a result of [Regression.Infer].
 const InferCommand = "hbm infer"
 
-// InferRun holds the settings of [Regression.Infer]: the trained model, the certificate and the run
-// directory.
+// InferRun holds the settings of [Regression.Infer]: trained model, certificate and files.
 type InferRun struct {
 	// Model is the run directory of the [Regression.RunFamily] that trained the family, with
 	// Fit.Amortize set. Shape is the shape of the tables in its training. Fit is the configuration

@@ -23,7 +23,7 @@ import (
 	"github.com/transdim/vti/likelihood"
 )
 
-// The test of this build tag measures and logs rows of Markdown for
+// The test of the build tag quality measures and logs rows of Markdown for
 // docs/benchmarks/hierarchical.md. It checks nothing.
 var (
 	qualityLikelihood = flag.String("quality.likelihood", "poisson", "poisson or logistic")
@@ -36,21 +36,21 @@ var (
 	qualityModel      = flag.String("quality.model", "", "a folder with a trained family, which is kept there")
 )
 
-// tableKind is a property that tables simulated for training hardly have.
+// tableKind is a kind of tables with a property, which tables simulated for training hardly have.
 type tableKind struct {
 	name   string
 	tables int
 	change func(random *rand.Rand, t *madeTable)
 }
 
-// madeTable is a table in columns.
+// madeTable is a table, column by column.
 type madeTable struct {
 	y, x  []float64
 	group []int
-	label []string // of the groups
+	label []string // group of each row
 }
 
-// makeTable draws a table of groups of 2 to 14 rows, with its own parameters and scale of x.
+// makeTable draws a table of groups of 2 to 14 rows, with random parameters and scale of x.
 func makeTable(random *rand.Rand, kind likelihood.Kind, groups int) *madeTable {
 	between := func(low, high float64) float64 { return low + (high-low)*random.Float64() }
 	row := likelihood.New(kind, likelihood.Shape{})
@@ -88,8 +88,8 @@ func (t *madeTable) csv() string {
 	return text.String()
 }
 
-// kinds returns the kinds of tables for a response: tables like the training tables, and tables of
-// other kinds.
+// kinds returns the kinds of tables for a response: tables like the training tables, and unlike
+// them.
 func kinds(response likelihood.Kind) []tableKind {
 	new := tableKind{"new", 10, func(*rand.Rand, *madeTable) {}}
 	if response == likelihood.PoissonKind {

@@ -13,10 +13,10 @@ import (
 	"github.com/transdim/vti/likelihood"
 )
 
-// Prepare sets the unit of each standard deviation, the number that its coordinate is relative to,
-// from an approximation of the posterior. It leaves the units as they are if there are more
-// coordinates than a flow can couple (cosmic.MaxCoupledDim), or more than quickModels models. It
-// must be called before [Regression.Target]; a second call does nothing.
+// Prepare sets the unit of each standard deviation, in which its coordinate is measured, from an
+// approximation of the posterior. It leaves the units as they are if there are more coordinates
+// than a flow can couple (cosmic.MaxCoupledDim), or more than quickModels models. It must be called
+// before [Regression.Target]; a second call does nothing.
 func (r *Regression) Prepare(ctx gocontext.Context, device *gpu.Device) error {
 	if r.prepared || r.Dim() > cosmic.MaxCoupledDim || len(r.space.masks) > quickModels {
 		return nil
@@ -29,10 +29,10 @@ func (r *Regression) Prepare(ctx gocontext.Context, device *gpu.Device) error {
 // standard deviations.
 const quickModels = 1024
 
-// unitShare is the unit of a standard deviation as a share of the width of its posterior. It is so
-// small that the posterior ends sharply at zero, and importance weights are bounded there.
-// unitRounds is the number of searches for widths, each in the coordinates of the previous one.
-// narrowestUnit is the smallest unit, relative to the scale of the prior of the standard deviation.
+// unitShare is the unit of a standard deviation divided by the width of its posterior. It is small,
+// so that importance weights are bounded where the posterior ends at zero. unitRounds is the number
+// of searches for widths, each in the units that the previous search found. narrowestUnit is the
+// smallest unit, relative to the scale of the prior of the standard deviation.
 const (
 	unitShare     = 1.0 / 3
 	unitRounds    = 3
@@ -71,9 +71,9 @@ func (r *Regression) fitUnits(ctx gocontext.Context, device *gpu.Device) error {
 	return nil
 }
 
-// start returns the coordinates at which the search for modes begins. They are zero, which stands
-// for noise with the standard deviation of the response. Only an intercept on the log or logit
-// scale begins elsewhere, at the mean of the response on that scale.
+// start returns the coordinates at which the search for modes begins. All are zero (the noise then
+// has the standard deviation of the response), except an intercept on the log or logit scale, which
+// begins at the mean of the response on this scale.
 func (r *Regression) start() []float64 {
 	start := make([]float64, r.Dim())
 	for j, c := range r.Frame.Columns {

@@ -22,7 +22,7 @@ func OpenRun(dir string) (*StoredRun, error) {
 }
 
 // Comparison holds the agreement of two regressions. Models and terms are compared only for two
-// selections from the same formula.
+// selections of terms from one formula.
 type Comparison struct {
 	compare.Comparison
 	// Terms compares the probabilities of the states of each term.
@@ -41,15 +41,15 @@ type Estimates struct {
 	SDA   Figure `json:"sd_a"`
 	MeanB Figure `json:"mean_b"`
 	SDB   Figure `json:"sd_b"`
-	// Shift is the difference of the means, A − B, over the root mean square of the two standard
-	// deviations. Ratio is SDA / SDB.
+	// Shift is the difference of the means, A − B, divided by the root mean square of the two
+	// standard deviations. Ratio is SDA / SDB.
 	Shift Figure `json:"shift"`
 	Ratio Figure `json:"ratio"`
 }
 
 // Compare sets two finished regressions on the same rows of the same table side by side. If their
-// formulas differ, the log evidences compare the formulas. It refuses runs on different tables,
-// rows or responses.
+// formulas differ, the log evidences compare the formulas. It refuses other tables, rows or
+// responses.
 func Compare(a, b *StoredRun) (*Comparison, error) {
 	if err := run.SameTable(a.Dir, &a.Record.Header, b.Dir, &b.Record.Header); err != nil {
 		return nil, err
@@ -91,9 +91,9 @@ func Compare(a, b *StoredRun) (*Comparison, error) {
 	return c, nil
 }
 
-// Write makes a directory and writes the comparison to it: the object as JSON, estimates, terms and
-// models as CSV, and the probabilities of the models against each other as SVG and PNG. It refuses
-// a directory that already holds a comparison.
+// Write makes a directory and writes the comparison to it: the whole as JSON, estimates, terms and
+// models as CSV, and a plot of the probabilities of models in one run against the other as SVG and
+// PNG. It refuses a directory that already holds a comparison.
 func (c *Comparison) Write(dir string) error {
 	tables := map[string][][]string{"estimates.csv": report.Rows(c.Estimates, "name", "mean_a", "sd_a", "mean_b", "sd_b", "shift", "ratio")}
 	if len(c.Terms) > 0 {

@@ -49,8 +49,8 @@ func (p PriorSummary) LogDensity(x float64) float64 {
 	return math.Ln2 + normal(x)
 }
 
-// describe adds to a result the columns of the population, the priors, and the estimates of the
-// effects of each level from the rows of that level alone.
+// describe adds to a result the population columns, the priors, and for each level the estimates of
+// its effects from only the rows of this level.
 func (r *Regression) describe(result *Result, s *posteriorSample) {
 	f, unit := r.Frame, r.ySD
 	result.Data.Response = f.Formula.Response.String()
@@ -81,10 +81,10 @@ func (r *Regression) describe(result *Result, s *posteriorSample) {
 	r.fillUnpooled(result, s)
 }
 
-// fillUnpooled estimates the effects of each level from the rows of that level alone, by least
-// squares on the residuals of the population effects and of the effects of the other groupings.
-// Shrinkage begins at these estimates. Responses that are not continuous, and levels of too few
-// rows, have no such estimates.
+// fillUnpooled estimates the effects of each level from only the rows of this level, by least
+// squares on the residuals of population effects and effects of other groupings. Shrinkage moves
+// effects away from these estimates. Levels of too few rows, and responses that are not continuous,
+// have none.
 func (r *Regression) fillUnpooled(result *Result, s *posteriorSample) {
 	if !r.Frame.Response.Continuous() || len(result.Varying) == 0 {
 		return
@@ -99,7 +99,7 @@ func (r *Regression) fillUnpooled(result *Result, s *posteriorSample) {
 			rest[i] -= r.Frame.X.At(i, j) * coefficients[j]
 		}
 	}
-	first := 0 // the place of the first effect of the grouping in result.Varying
+	first := 0 // index in result.Varying of the first effect of the grouping
 	starts := make([]int, len(r.groups))
 	for k, g := range r.groups {
 		starts[k] = first
@@ -131,8 +131,8 @@ func (r *Regression) fillUnpooled(result *Result, s *posteriorSample) {
 	}
 }
 
-// leastSquares returns the coefficients fitted to some rows, or nil if the rows do not determine
-// them.
+// leastSquares returns the coefficients of a regression of y on z over some rows, or nil if these
+// rows do not determine them.
 func leastSquares(z *mat.Dense, y []float64, rows []int) []float64 {
 	_, columns := z.Dims()
 	if len(rows) < columns {
@@ -145,7 +145,7 @@ func leastSquares(z *mat.Dense, y []float64, rows []int) []float64 {
 	}
 	var qr mat.QR
 	qr.Factorize(design)
-	const singular = 1e8 // a condition number that leaves half of the digits of float64
+	const singular = 1e8 // condition number at which half of the digits of float64 are lost
 	if qr.Cond() > singular {
 		return nil
 	}

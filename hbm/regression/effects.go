@@ -14,11 +14,11 @@ import (
 	"github.com/transdim/vti/internal/weighted"
 )
 
-// Numbers of equally weighted draws behind the summaries of a regression.
+// Numbers of equally weighted draws for the summaries of a regression.
 const (
 	mostDraws    = 4000
 	fewestDraws  = 500     // for a regression with many levels
-	drawnEffects = 2 << 20 // about this number of effects is drawn in all
+	drawnEffects = 2 << 20 // total number of drawn effects, about
 	drawChunk    = 64      // number of draws that share a stream of random numbers
 )
 
@@ -26,15 +26,15 @@ const (
 // a draw lacks are zero.
 type posteriorSample struct {
 	// moments holds weighted draws, from which the means and standard deviations of the quantities
-	// in them are computed; nil if there are none
+	// in them are computed; nil without weighted draws
 	moments    *momentDraws
-	ess        float64 // effective size of the weighted draws from which these were chosen
+	ess        float64 // effective size of the weighted draws from which the draws were chosen
 	codes      [][]int32
 	logP, logQ []float64
 	effects    *mat.Dense   // population effects [N, P], or nil
-	sds        *mat.Dense   // standard deviations and more, as listSDs names them [N, …], or nil
+	sds        *mat.Dense   // quantities that listSDs names [N, …], or nil
 	varying    []*mat.Dense // effects of each grouping [N, M·q·J], plane by plane, column by column, level by level
-	replicated *mat.Dense   // statistics of responses drawn anew [N, …], or nil
+	replicated *mat.Dense   // statistics of replicated responses [N, …], or nil
 	predictors *keptPredictors
 	rough      float64 // fraction of draws whose log density has a rounding error above roughRounding
 }
@@ -71,8 +71,8 @@ func (r *Regression) emptySample(n int) *posteriorSample {
 	return s
 }
 
-// sample draws the effects of all levels given weighted draws of the other coordinates. ess is the
-// effective size of the weighted draws.
+// sample draws the effects of all levels given weighted draws of the other coordinates, whose
+// effective size is ess.
 func (r *Regression) sample(ctx gocontext.Context, weighted vti.WeightedSample, ess float64, seed uint64) (*posteriorSample, error) {
 	rows := r.chooseDraws(weighted.Weight, seed)
 	s := r.emptySample(len(rows))
@@ -88,10 +88,10 @@ func (r *Regression) sample(ctx gocontext.Context, weighted vti.WeightedSample, 
 	})
 }
 
-// completion returns a function that draws the effects of the inner grouping given all other
-// coordinates in θ. For a gaussian response the function draws all effects, given only the
-// hyperparameters in θ. The result is all effects, less their prior mean, together with their
-// distribution.
+// completion returns a function that draws the effects of the inner grouping (with the most
+// effects) given all other coordinates in θ. For a gaussian response the function draws all
+// effects, given only the hyperparameters in θ. The function returns all effects, less their prior
+// mean, and their distribution.
 func (r *Regression) completion() func(mask []bool, theta []float64, random *rand.Rand) (*conditional, []float64, bool) {
 	if r.Frame.Response.Conjugate() {
 		return func(mask []bool, theta []float64, random *rand.Rand) (*conditional, []float64, bool) {
@@ -120,8 +120,9 @@ func (r *Regression) completion() func(mask []bool, theta []float64, random *ran
 	}
 }
 
-// fillDraws fills in the draws of a sample. For the k-th of them, draw puts the hyperparameters
-// into θ and returns all effects, less their prior mean, with their distribution.
+// fillDraws fills in the draws of a sample. For draw k, the function draw writes the
+// hyperparameters into theta, and returns all effects, less their prior mean, with their
+// distribution.
 func (r *Regression) fillDraws(ctx gocontext.Context, s *posteriorSample, seed uint64, draw func(k int, mask []bool, theta []float64, random *rand.Rand) (*conditional, []float64, bool)) error {
 	n := len(s.codes)
 	rough := make([]int, (n+drawChunk-1)/drawChunk)
@@ -149,8 +150,8 @@ func (r *Regression) fillDraws(ctx gocontext.Context, s *posteriorSample, seed u
 	return err
 }
 
-// writeDraw writes effects, less their prior mean, given the hyperparameters in θ, as the k-th draw
-// of a sample. It overwrites the coefficients in θ.
+// writeDraw writes effects, which are less their prior mean, and the hyperparameters in θ as the
+// k-th draw of a sample. It overwrites the coefficients in θ.
 func (r *Regression) writeDraw(s *posteriorSample, k int, conditional *conditional, effects []float64, mask []bool, theta []float64, check *predictiveCheck, random *rand.Rand) {
 	for j, mean := range conditional.mean {
 		theta[j] = mean + effects[j]

@@ -14,7 +14,7 @@ import (
 	"github.com/transdim/vti/likelihood"
 )
 
-// Limits of the integration without training, beyond which a flow is trained. A gaussian regression
+// Limits of the integration without training, above which a flow is trained. A gaussian regression
 // may have pilotModels models. If it has more than exactModels, models with a negligible
 // probability get only a few draws. Other regressions may have exactModels models. A model may have
 // exactHyperparameters hyperparameters. The limits bound the time: an answer within them takes at
@@ -24,30 +24,29 @@ const (
 	pilotModels          = 1024
 	exactHyperparameters = 10
 	exactWork            = 2e7 // multiplications for one Cholesky factor
-	dearWork             = 1e9 // multiplications for one factor of a single model, which gets fewer draws
+	dearWork             = 1e9 // multiplications for one factor of a single model
 )
 
 // leastESS is the smallest effective number of draws that an answer aims at. It is a tenth above
 // verdict.DoubtfulESS, below which a verdict is at most doubtful.
 const leastESS = 1.1 * verdict.DoubtfulESS
 
-// effort says how many draws of its hyperparameters a model gets. The field first is the number of
-// draws at the beginning, and the field most the largest number. Draws are added until the log
-// evidence of all models together has the standard error se, and the sample has the effective size
-// ess.
+// effort says how many draws of its hyperparameters a model gets. The field first is the initial
+// number of draws, and the field most the largest number. Draws are added until the log evidence of
+// all models together has the standard error se, and the sample has the effective size ess.
 type effort struct {
 	first, most int
 	se, ess     float64
-	// pilots says that models of negligible probability get only a few draws, a pilot: the full
-	// draws of a model take seconds, or the whole answer should take about a second. apart says
-	// that a model has its own proposal if the proposal of the largest model does not suit it
+	// pilots says that models of negligible probability get only a few draws, a pilot, because more
+	// draws would take too long. apart says that a model gets its own proposal if the proposal of
+	// the largest model is poor for it
 	pilots, apart bool
 	// sharp says that densities cost little. The number of draws is then doubled until the moments
 	// are known well, and a proposal whose weights have a heavy tail is replaced by a wider one
 	sharp bool
-	// problem holds the settings of the search for the proposal of a model. Its PerRound, times the
-	// number of hyperparameters plus one, is the number of draws in a round of the adaptation, and
-	// its Noise is the error of a log density
+	// problem holds the settings of the search for the proposal of a model. The field PerRound
+	// times the number of hyperparameters plus one is the number of draws in a round of adaptation,
+	// and Noise the error of a log density
 	problem integrate.Problem
 	// time is the time after which no more draws begin
 	time budget.Time
@@ -55,19 +54,17 @@ type effort struct {
 
 // The efforts of three kinds of regressions. A pilot is a first, small number of draws of a model.
 //
-// exactEffort is for effects integrated out in closed form. Its standard error of Bayes factors is
-// half a percent, a fifth of the error that a comparison of models would notice. Models get pilots
-// if there are pilotEffects effects, with which a model takes seconds, or more than exactModels
-// models, as most models do not matter then.
+// exactEffort is for effects integrated out in closed form. Bayes factors have a standard error of
+// half a percent. Models get pilots if there are at least pilotEffects effects, with which a model
+// takes seconds, or more than exactModels models, because then most models do not matter.
 //
 // dearEffort is for a Cholesky factor of more than exactWork multiplications, which takes a tenth
-// of a second. An answer starts from about a thousand draws, and their number grows by half each
-// time. Means are known to 5 percent of a standard deviation, within a minute on two processors for
-// the 4,100 effects of the table InstEval.
+// of a second. An answer starts from about a thousand draws, whose number is raised by half until
+// it suffices. Means are known to 5 percent of a standard deviation, within a minute on two
+// processors for the 4,100 effects of the table InstEval.
 //
-// laplaceEffort is for responses that are not gaussian, whose densities each take a search for
-// modes. Its standard errors are a thirtieth of a nat for log evidences, and 2.5 percent for
-// standard deviations.
+// laplaceEffort is for responses that are not gaussian, whose densities need searches for modes.
+// Log evidences have standard errors of 0.03 nats, and standard deviations of 2.5 percent.
 var (
 	exactEffort   = effort{first: 1 << 12, most: 1 << 17, se: 0.005, ess: 1 << 13, sharp: true}
 	dearEffort    = effort{first: 3 << 8, most: 3 << 11, se: laplaceSE, ess: leastESS, problem: integrate.Problem{Dear: true, PerRound: 10}}
@@ -77,10 +74,10 @@ var (
 const (
 	pilotEffects   = 500
 	laplaceSE      = 0.03
-	laplaceNumbers = 1 << 26 // numbers kept, for all draws of a model
+	laplaceNumbers = 1 << 26 // largest count of stored numbers of all draws of a model
 )
 
-// effort returns the effort for the cost of a density.
+// effort returns the effort for the regression, by the cost of its density.
 func (r *Regression) effort() effort {
 	e := exactEffort
 	switch {
@@ -92,13 +89,13 @@ func (r *Regression) effort() effort {
 	default:
 		e.pilots = r.joint().effects >= pilotEffects || len(r.space.masks) > exactModels
 	}
-	// The noise of a model with fewer effects has another scale: with the proposal of the largest
-	// model, log evidences under a Student likelihood were up to 800 nats too low.
+	// The noise of a model with fewer effects is larger: with the proposal of the largest model,
+	// log evidences under a Student likelihood would be up to 800 nats too low.
 	e.apart = e.pilots && r.noise >= 0
 	return e
 }
 
-// asked returns e changed for the Precision and the MaxTime of a run, if they are set. With
+// asked returns e adapted to the Precision and the MaxTime of a run, if these are set. With
 // Precision, the effective number of draws and the error of the log odds of models are chosen such
 // that a probability of one half has a standard error of at most Precision.
 func (e effort) asked(cfg Run) effort {
@@ -110,8 +107,8 @@ func (e effort) asked(cfg Run) effort {
 }
 
 // opened returns the effort of an answer by an amortized family, an approximation that was trained
-// on simulated tables. The answer should take about a second. Standard deviations are known to 3
-// percent, and fewer draws find a proposal.
+// on simulated tables. The answer should take about a second. Standard deviations have errors of 3
+// percent, and a search for a proposal takes fewer draws.
 func (e effort) opened() effort {
 	e.apart, e.pilots = e.apart || !e.pilots, true
 	e.ess, e.se, e.sharp = math.Min(e.ess, 1<<9), math.Max(e.se, laplaceSE), false
@@ -142,12 +139,12 @@ func (r *Regression) integrable() bool {
 
 // weighable reports whether the effects of a response that is not gaussian are drawn from a Laplace
 // approximation without training. If the density of a row is not log-concave, the population
-// effects may have several modes; then a regression with one grouping trains a flow instead. With
-// the Student likelihood the flow finds second modes that the Laplace approximation misses
+// effects may have several modes, and a regression with one grouping trains a flow. With the
+// Student likelihood the flow finds second modes that the Laplace approximation misses
 // (TestSecondModeOfASlope). Of 50 difficult tables with the beta likelihood the Laplace
 // approximation fails on five, and the flow answers four of these tables. With a zero-inflated
-// likelihood the flow misses a tail (TestZerosOfEitherSourceInGroups), so that the Laplace
-// approximation is used even then.
+// likelihood the flow misses a tail (TestZerosOfEitherSourceInGroups), and the Laplace
+// approximation is used.
 func (r *Regression) weighable() bool {
 	kind := r.Frame.Response
 	flow := !kind.LogConcave() && kind != likelihood.ZeroInflatedKind
@@ -158,8 +155,8 @@ func (r *Regression) weighable() bool {
 }
 
 // fewHyperparameters reports whether every model has at most exactHyperparameters hyperparameters.
-// The shares of the steps of monotonic effects are not counted. The argument others is a number of
-// further hyperparameters that are not counted either.
+// It does not count shares of the steps of monotonic effects, nor a number of further
+// hyperparameters, the argument others.
 func (r *Regression) fewHyperparameters(others int) bool {
 	for _, mask := range r.space.masks {
 		if len(r.hyperparameters(mask))-others-r.sticks(mask) > exactHyperparameters {
@@ -173,14 +170,14 @@ func (r *Regression) fewHyperparameters(others int) bool {
 // initialDraws draws. Models whose log posterior probability is less than hopelessNats below the
 // largest get pilotDraws in all. Models that may matter get effort.first/notableShare in all.
 //
-// A proposal suits a model if at least the fraction pilotESS of its draws is effective. A log
-// evidence from a proposal that does not suit may be too small, by missedNats more than mayMatter
-// allows for. If the model may matter with this addition, its proposal is refined, at most
-// mostRefined times.
+// A proposal suits a model if at least the fraction pilotESS of its draws is effective. With a
+// proposal that does not suit, a log evidence may be too small by missedNats, in addition to the
+// nats that the function mayMatter allows for. If the model may matter with this addition, its
+// proposal is refined, at most mostRefined times.
 //
-// The proposal of a model that would cost many draws later is refined once more. This is done for a
-// model with a notable probability whose weights have a tail heavier than mendedK, and for a model
-// with a large probability if less than the share preciseESS of its draws is effective.
+// The proposal is refined once more if a model has a notable probability and weights with a k̂
+// above mendedK, or a large probability and a share of effective draws below preciseESS. Otherwise
+// such a model would need many draws later.
 //
 // On the table verbagg the proposal of the largest model suits few other models, and log evidences
 // from it are up to 7 nats too small; missedNats and hiddenEvidence together allow for 10.
@@ -192,14 +189,14 @@ const (
 	missedNats   = 6
 	pilotESS     = 0.2
 	preciseESS   = 0.5
-	mostRefined  = 2 // times
+	mostRefined  = 2 // refinements
 )
 
-// pilots makes the first draws of every model, only a few for models that cannot matter. It finds
-// the proposal of the last model, which has all hyperparameters. The other models take over this
-// proposal for their hyperparameters, whose posteriors have similar modes and widths. If the
-// proposal does not suit a model that may matter, it is refined for that model. Models with
-// monotonic effects have their own proposals.
+// pilots makes the first draws of every model, and only a few for models that cannot matter. It
+// finds a proposal for the last model, which has all hyperparameters. Other models use the part of
+// this proposal for their hyperparameters, whose posteriors are similar. If the proposal does not
+// suit a model that may matter, it is refined for that model. Models with monotonic effects have
+// other proposals.
 func (f *integral) pilots(ctx gocontext.Context, e effort) error {
 	last := f.list[len(f.list)-1]
 	if err := f.drawFirst(ctx, last, e, pilotDraws); err != nil {
@@ -208,7 +205,7 @@ func (f *integral) pilots(ctx gocontext.Context, e effort) error {
 	best := last.logPrior + last.weights.LogMean
 	for _, m := range f.list[:len(f.list)-1] {
 		var err error
-		if f.r.sticks(m.mask) > 0 { // its monotonic effect may have another sign and other shares
+		if f.r.sticks(m.mask) > 0 { // the monotonic effect may have another sign and other shares
 			err = f.drawFirst(ctx, m, e, pilotDraws)
 		} else {
 			f.follow(last, m, e)
@@ -264,8 +261,8 @@ func (f *integral) pilots(ctx gocontext.Context, e effort) error {
 	return nil
 }
 
-// follow gives m the proposal of neighbour, restricted to the hyperparameters of m, and the points
-// at which neighbour starts its searches for modes. neighbour has all hyperparameters of m.
+// follow gives the model m the proposal of the model neighbour, restricted to the hyperparameters
+// of m, and its starts of searches for modes. The neighbour has all hyperparameters of m.
 func (f *integral) follow(neighbour, m *modelIntegral, e effort) {
 	m.by = neighbour.by
 	if len(m.free) == 0 {

@@ -17,7 +17,7 @@ import (
 	"github.com/transdim/vti/likelihood"
 )
 
-// A run without training has the requested effective draws, and begins no draws after its time.
+// A run without training has the requested effective draws, and begins no draws after MaxTime.
 func TestPrecisionAndTimeWithoutTraining(t *testing.T) {
 	testkit.Slow(t)
 	f := frameOf(t, schools, frame.Options{Formula: "y ~ x + (1 | school)"})
@@ -39,7 +39,7 @@ func TestPrecisionAndTimeWithoutTraining(t *testing.T) {
 }
 
 // Models of negligible probability get only a pilot, a few draws, and their evidences are still
-// right. All other models get the same draws as without a pilot.
+// right. All other models get as many draws as without pilots.
 func TestPilotsOfModels(t *testing.T) {
 	testkit.Long(t)
 	random := rand.New(rand.NewPCG(8, 1))
@@ -75,10 +75,10 @@ func TestPilotsOfModels(t *testing.T) {
 	require.Greater(t, pilots, 2)
 }
 
-// Proposals of submodels start from the model with all terms, which misleads them here: items
-// differ only by the column f, so that their standard deviation is nearly zero in models with f,
-// and large in models without f. The evidences of all probable submodels agree with runs of each
-// submodel alone, and none of these submodels keeps draws from a poor proposal.
+// Proposals of submodels start from the proposal of the model with all terms, which is wrong for
+// them here: items differ only by the column f, so that their standard deviation is nearly zero in
+// models with f, and large in models without f. The evidences of all probable submodels agree with
+// a run of each submodel, and none of these submodels keeps draws from a poor proposal.
 func TestPilotsOfMisleadingNeighbours(t *testing.T) {
 	testkit.Long(t)
 	random := rand.New(rand.NewPCG(4, 1))

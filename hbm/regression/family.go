@@ -21,13 +21,11 @@ import (
 	"github.com/transdim/vti/run"
 )
 
-// FamilyRun holds the settings of [Regression.RunFamily]: of training, of certification and of
-// files.
+// FamilyRun holds the settings of [Regression.RunFamily]: training, certification and files.
 type FamilyRun struct {
 	// Fit holds the settings of the family, a kind of variational approximation of package hbm, and
 	// of its training. RunFamily sets Checkpoint and Batch. Progress is called with the loss for
-	// the response in the units of the table; with Amortize, with the mean loss of simulated
-	// tables.
+	// the response in the units of the table; with Amortize, for simulated tables.
 	Fit hbm.Config
 	// Members is the number of groups in a training step. They are groups of the grouping in which
 	// all other groupings are nested. Without such a grouping it is the number of rows. 0 stands
@@ -37,14 +35,13 @@ type FamilyRun struct {
 	Certify hbm.CertifyConfig
 	// Dir is the run directory, which must exist; "" keeps no files.
 	Dir string
-	// MaxTime, if not 0, is the time after which work ends, apart from the first draws of each
-	// model.
+	// MaxTime, if not 0, is the time after which work ends; each model has its first draws.
 	MaxTime time.Duration
 	// Status, if not nil, is called with a description of the next step.
 	Status func(text string)
 }
 
-// elboDraws is the number of draws behind the ELBO of an answer.
+// elboDraws is the number of draws for the ELBO of an answer.
 const elboDraws = 500
 
 // RunFamily fits a family of package hbm to the regression written with plates, sets of
@@ -178,8 +175,8 @@ func (p *PlateModel) batch(members int) map[*hbm.Plate]int {
 	return map[*hbm.Plate]int{p.root(): members}
 }
 
-// checkMembers refuses steps with more members than there are, steps of some members with a family
-// that needs all, and steps in which an encoder would see only some rows of a group.
+// checkMembers refuses training steps with more members than there are, with some members if the
+// family needs all, and steps in which an encoder would see only some rows of a group.
 func (p *PlateModel) checkMembers(family hbm.Family, members int) error {
 	if members == 0 {
 		return nil
@@ -196,7 +193,7 @@ func (p *PlateModel) checkMembers(family hbm.Family, members int) error {
 	return nil
 }
 
-// root returns the plate in which all others are nested, or the rows if there is no such plate.
+// root returns the plate in which all other plates are nested, or, if there is none, the rows.
 func (p *PlateModel) root() *hbm.Plate {
 	for _, candidate := range p.Model.Plates() {
 		all := true
@@ -232,8 +229,8 @@ func (p *PlateModel) answer(ctx gocontext.Context, posterior *hbm.Posterior, cer
 	return r.finishFamily(ctx, result, sample, c.ESS, clock)
 }
 
-// finishFamily compares an answer of ess effective draws with the exact answer, if there is one,
-// checks the model, and writes the result.
+// finishFamily compares an answer of ess effective draws with the answer by integrals, if there is
+// one, checks the model, and writes the result.
 func (r *Regression) finishFamily(ctx gocontext.Context, result *Result, sample *posteriorSample, ess float64, clock *run.Clock) error {
 	if err := r.compareExact(ctx, ess, result); err != nil {
 		return err
@@ -265,7 +262,7 @@ func (d plateDraws) value(at int) func(v *hbm.Variable) []float64 {
 	return func(v *hbm.Variable) []float64 { return d.Of(v, at) }
 }
 
-// sample draws all quantities in the units of the table. ess is the effective number of draws.
+// sample draws all quantities in the units of the table. The effective number of draws is ess.
 func (p *PlateModel) sample(ctx gocontext.Context, draws plateDraws, ess float64, seed uint64) (*posteriorSample, error) {
 	r := p.regression
 	rows := r.chooseDraws(draws.weight, seed)
@@ -276,8 +273,7 @@ func (p *PlateModel) sample(ctx gocontext.Context, draws plateDraws, ess float64
 	s.moments, s.ess = p.momentsOfDraws(draws, seed), ess
 	for _, at := range rows {
 		s.codes = append(s.codes, draws.code(at, len(r.space.cards)))
-		// A draw combines effects of levels from several draws of the family, and so has no
-		// density.
+		// A draw combines effects of levels from several draws of the family: it has no density.
 		s.logP, s.logQ = append(s.logP, math.NaN()), append(s.logQ, math.NaN())
 	}
 	return s, r.fillDraws(ctx, s, seed, func(k int, mask []bool, theta []float64, _ *rand.Rand) (*conditional, []float64, bool) {
@@ -302,8 +298,8 @@ func (p *PlateModel) momentsOfDraws(draws plateDraws, seed uint64) *momentDraws 
 	return m
 }
 
-// effectsAt returns the effects, less their prior mean, at values of the latent variables of a
-// model, with their prior given the hyperparameters. It writes the hyperparameters to θ.
+// effectsAt returns the effects, less their prior mean, at the values of latent variables that
+// value returns, with their prior given the hyperparameters. It writes the hyperparameters to θ.
 func (p *PlateModel) effectsAt(value func(v *hbm.Variable) []float64, mask []bool, theta []float64) (*conditional, []float64) {
 	r := p.regression
 	for j, v := range p.globals {

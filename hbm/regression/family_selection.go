@@ -15,13 +15,13 @@ import (
 )
 
 // selectionDraws is the number of draws in a training step of a selection, relative to a step of a
-// single model, because each model gets only a part of the draws. Half and twice give the same
-// answers (docs/benchmarks/constants.md). Of twelve models, two have 0.3 and 0.5 percent of their
-// draws effective with the value 1, and 0.9 and 1.0 percent with the value 7.
+// single model: each of several models gets only a part of the draws. Half and twice this value
+// give the same answers (docs/benchmarks/constants.md). Of twelve models, two have 0.3 and 0.5
+// percent of their draws effective with the value 1, and 0.9 and 1.0 percent with the value 7.
 const selectionDraws = 4
 
-// openedDraws is the number of draws of an answer by a family that was trained on simulated tables.
-// It gives standard deviations to 3 percent, in about a second.
+// openedDraws is the number of draws for an answer by a family that was trained on simulated
+// tables. Standard deviations then have errors of 3 percent, in about a second.
 const openedDraws = 4000
 
 // selected is a selection of terms as a vti.Target, whose flow is a family of package hbm over the
@@ -32,9 +32,9 @@ type selected struct {
 	fit    vti.Config
 }
 
-// selection sets up a selection of terms by a family. No draws begin after until, unless it is
-// zero. With cfg.Amortize the device simulates the tables of training; a nil device is for answers
-// without training.
+// selection sets up a selection of terms by a family. No draws begin after the time until, unless
+// it is zero. With cfg.Amortize the device simulates the tables of training; a nil device is for
+// answers without training.
 func (p *PlateModel) selection(device *gpu.Device, cfg hbm.Config, until time.Time) (*selected, error) {
 	if cfg.Family == hbm.Joint {
 		return nil, fmt.Errorf("family %v is of one model: to select terms use %v or %v", cfg.Family, hbm.PAVIF, hbm.Branch)
@@ -121,8 +121,8 @@ func (s *selected) fill(ctx gocontext.Context, device *gpu.Device, c *vti.Certif
 	return sample, nil
 }
 
-// openSelection writes the answer of a family for many tables to a result, and returns its draws
-// with their effective number. above is the nesting of the groupings of the table.
+// openSelection writes the answer of a family that was trained on simulated tables to a result, and
+// returns its draws with their effective number. The argument above is the nesting of groupings.
 func (r *Regression) openSelection(ctx gocontext.Context, device *gpu.Device, beginning *vti.Beginning, cfg FamilyRun, above [][]int, result *Result) (*posteriorSample, float64, error) {
 	plates, err := r.amortized(above)
 	if err != nil {

@@ -49,7 +49,7 @@ const schools = `y,x,school,class,teacher
 `
 
 // naiveJoint returns the log density of all latent variables of a regression and of its response,
-// with the covariance of the effects of a level written out.
+// with a dense covariance of the effects of a level.
 func naiveJoint(t *testing.T, p *PlateModel, value func(v *hbm.Variable) []float64) float64 {
 	r, sum := p.regression, 0.0
 	theta := make([]float64, r.Dim())
@@ -160,9 +160,9 @@ func runFamily(t testing.TB, r *Regression, cfg FamilyRun) *Result {
 	return result
 }
 
-// Families agree with the answer that integrates the effects out: means within 0.15 sd, which is
-// five standard errors of a thousand effective draws, and the log evidence within its errors of the
-// quadrature.
+// Families agree with the answer that integrates the effects out: means to 0.15 sd, which is five
+// standard errors of a thousand effective draws, and the log evidence to its errors and the error
+// of the quadrature.
 func TestFamiliesAgreeWithTheMarginalAnswer(t *testing.T) {
 	testkit.Long(t)
 	f := frameOfFile(t, "sleepstudy.csv", frame.Options{Formula: "Reaction ~ Days + (Days | Subject)"})
@@ -214,9 +214,8 @@ func TestFamiliesOfGroupsWithoutSpread(t *testing.T) {
 	}
 }
 
-// Effects keep their distance from a coefficient of a few units at any standard deviation. If
-// distances were rounded away, the density there would be too large, and families would move there.
-// Tolerances are two units of the last place of the coefficient.
+// At any standard deviation, the distance of an effect from a coefficient is right to two units in
+// the last place of the coefficient. If it were lost by rounding, the density would be too large.
 func TestSmallestSDsKeepDistances(t *testing.T) {
 	far := []float64{-60, -20, -12, -8, -5}
 	for _, dtype := range []dtypes.DType{dtypes.Float32, dtypes.Float64} {
@@ -246,7 +245,7 @@ func TestFamilyMistakes(t *testing.T) {
 }
 
 // Evidences of every model, in a selection of terms by families of plates, agree with independent
-// integrals, in a table where a slope may be absent, pooled or vary with the intercept.
+// integrals, for a slope that may be absent, pooled, or vary together with the intercept.
 func TestSelectionByFamilies(t *testing.T) {
 	testkit.Long(t)
 	random := rand.New(rand.NewPCG(3, 5))
@@ -268,7 +267,7 @@ func TestSelectionByFamilies(t *testing.T) {
 	found, err := exact.integrate(t.Context(), exact.effort(), 1, nil)
 	require.NoError(t, err)
 	for _, family := range []hbm.Family{hbm.PAVIF, hbm.Branch} {
-		members := map[hbm.Family]int{hbm.PAVIF: 4}[family] // in a step of training; 0: all
+		members := map[hbm.Family]int{hbm.PAVIF: 4}[family] // in a training step; 0: all
 		r, err := New(frameOf(t, text.String(), frame.Options{Formula: "y ~ x + (x | g)"}), options)
 		require.NoError(t, err)
 		dir := t.TempDir()
@@ -280,7 +279,7 @@ func TestSelectionByFamilies(t *testing.T) {
 		for _, m := range result.Models {
 			at := slices.IndexFunc(found.list, func(model *modelIntegral) bool { return codeText(model.code) == m.Code })
 			want := found.list[at].evidence()
-			if *m.KHat > 0.5 { // a k̂ that promises nothing
+			if *m.KHat > 0.5 { // a k̂ that says that the weights are unreliable
 				continue
 			}
 			checked++
@@ -300,11 +299,10 @@ func TestSelectionByFamilies(t *testing.T) {
 	}
 }
 
-// A standard deviation at its bound, times the millionth that a correlation of nearly one leaves,
-// does not round away in a sum with a coefficient of one. Otherwise distances of effects from their
-// mean in standard deviations would be zero, and a draw would have another weight for each group.
-// Before there was this bound, the log evidence of the table radon by the family pavi-e was 16 nats
-// too large.
+// With a standard deviation at its lower bound and a correlation of nearly one, only a millionth of
+// this standard deviation is left for an effect. Added to a coefficient of one, it must not be lost
+// by rounding: the density would be too large in each group. Without the bound, the log evidence of
+// the table radon by the family pavi-e is 16 nats too large.
 func TestCorrelatedEffectsDoNotRoundAway(t *testing.T) {
 	r := newRegression(t, frameOf(t, heights(1, 6, 4), frame.Options{Formula: "y ~ x + (x | g)"}), Options{})
 	p, err := r.Plates()

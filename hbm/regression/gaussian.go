@@ -21,11 +21,11 @@ import (
 // not depend on the number of rows.
 type grouped struct {
 	levels, q, width int
-	z                [][]float64 // R^z: entry [a*q+c] has one number for each level
+	z                [][]float64 // R^z: entry [a*q+c] has a number for each level
 	v                []*mat.Dense
 	y                [][]float64
-	// The remaining rows: their residuals are rest − restV w, residual is the sum of squares that
-	// no w changes, and rows is their number.
+	// The remaining rows have the residuals rest − restV w. residual is the part of their sum of
+	// squares that does not depend on w, and rows their number.
 	restV    *mat.Dense
 	rest     []float64
 	residual float64
@@ -33,7 +33,7 @@ type grouped struct {
 }
 
 // newGrouped compresses y, the columns v of [Regression.wide], and the varying columns of the
-// grouping g. v and g are nil if there are none.
+// grouping g. v is nil without columns, and g nil without a grouping.
 func newGrouped(y []float64, v *mat.Dense, g *varyingGroup) *grouped {
 	n, width := len(y), 0
 	if v != nil {
@@ -80,7 +80,7 @@ func newGrouped(y []float64, v *mat.Dense, g *varyingGroup) *grouped {
 // triangle returns the factor R of the QR decomposition of some rows of [Z V y].
 func (d *grouped) triangle(rows []int, y []float64, v *mat.Dense, g *varyingGroup) *mat.Dense {
 	columns := d.q + d.width + 1
-	block := mat.NewDense(max(len(rows), columns), columns, nil) // rows of zeros change nothing
+	block := mat.NewDense(max(len(rows), columns), columns, nil) // zeros do not change the factor
 	for k, i := range rows {
 		row := block.RawRowView(k)
 		for c := range d.q {
@@ -141,7 +141,7 @@ func (l gaussianRows) logDensity(w *Node, factor [][]*Node, logNoise *Node) *Nod
 			errors[a] = Sub(errors[a], Einsum("bw,jw->bj", w, table2(w, l.v[a].RawMatrix().Data, l.levels, l.width)))
 		}
 	}
-	// R^z Λ, then its square: the covariance.
+	// R^z Λ; its square is the covariance
 	spread := make([][]*Node, l.q)
 	for a := range spread {
 		spread[a] = make([]*Node, l.q)
@@ -203,8 +203,8 @@ func whiten(covariance [][]*Node, x []*Node) (logDiagonal *Node, white []*Node, 
 	return logDiagonal, white, l
 }
 
-// wide returns the columns that multiply w: the columns of the population, and one for each level
-// of each varying column of the outer groupings; nil if there are none.
+// wide returns the columns whose coefficients are w: the columns of the population, and a column
+// for each level and varying column of the outer groupings; nil without columns.
 func (r *Regression) wide() *mat.Dense {
 	width := 0
 	if r.x != nil {

@@ -37,7 +37,7 @@ func logJoints(t testing.TB, target vti.Target, codes [][]int32, theta *mat.Dens
 	return tensors.MustCopyFlatData[float64](out[0])
 }
 
-// naiveLogJoint returns log p(y, θ | m) of a gaussian response, with the covariance of all rows.
+// naiveLogJoint returns log p(y, θ | m) of a gaussian response, by a dense covariance of rows.
 func naiveLogJoint(t testing.TB, r *Regression, code []int32, theta []float64) float64 {
 	mask := r.space.MaskRow(code, nil)
 	n := len(r.y)
@@ -94,7 +94,7 @@ func naiveLogJoint(t testing.TB, r *Regression, code []int32, theta []float64) f
 	return logPrior - float64(n)*math.Log(2*math.Pi)/2 - cholesky.LogDet()/2 - mat.Dot(residual, solved)/2
 }
 
-// gaussianCases are formulas whose posteriors together have every part: slopes, correlations,
+// gaussianCases are formulas that together use every part of the code: slopes, correlations,
 // crossed and nested groupings, factors, and known noise.
 var gaussianCases = map[string]frame.Options{
 	"one grouping":  {Formula: "y ~ x + (1 + x | g)"},
@@ -150,7 +150,7 @@ func TestGaussianLogJoint(t *testing.T) {
 }
 
 // The marginal density on the host is the integral of the joint density over the normal
-// coordinates, found as the joint density over their normal density at its mode.
+// coordinates: the joint density divided by the conditional normal density, at the mode.
 func TestGaussianMarginal(t *testing.T) {
 	for name, opt := range gaussianCases {
 		t.Run(name, func(t *testing.T) {
@@ -166,8 +166,8 @@ func TestGaussianMarginal(t *testing.T) {
 					normal = append(normal, j)
 				}
 			}
-			// log p(y, h) = log p(y, h, v) − log p(v | y, h), whose mean and covariance come from
-			// differences of the quadratic log p(y, h, v) in v.
+			// log p(y, h) = log p(y, h, v) − log p(v | y, h), where log p(y, h, v) is quadratic in
+			// v, so that finite differences give the mean and covariance of v.
 			f := func(v []float64) float64 {
 				for i, j := range normal {
 					theta[j] = v[i]
@@ -222,7 +222,7 @@ func TestPriorsIntegrateToOne(t *testing.T) {
 			const step = 0.02
 			high := 30.0
 			if r.coordinates[j].kind == sdCoordinate && prior == HalfCauchySD {
-				high = 1e4 // its tail is long; the rest of 2/(π high) is added
+				high = 1e4 // the tail above it, 2/(π high), is added
 				sum += 2 / (math.Pi * high)
 			}
 			for x := -30.0; x < high; x += step {

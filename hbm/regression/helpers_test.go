@@ -38,7 +38,7 @@ func frameOfFile(t testing.TB, name string, opt frame.Options) *frame.Frame {
 	return f
 }
 
-// open opens a device for the length of a test.
+// open opens a device until the end of a test.
 func open(t testing.TB, kind gpu.Kind) *gpu.Device {
 	t.Helper()
 	device, err := gpu.Open(kind)
@@ -68,7 +68,7 @@ func runRegression(t testing.TB, f *frame.Frame, opt Options, fit vti.Config) (*
 	return result, dir
 }
 
-// processorSeconds returns the seconds of all processors that the process has used.
+// processorSeconds returns the processor time of this process, over all cores, in seconds.
 func processorSeconds(t testing.TB) float64 {
 	var usage syscall.Rusage
 	require.NoError(t, syscall.Getrusage(syscall.RUSAGE_SELF, &usage))

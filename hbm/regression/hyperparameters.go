@@ -4,8 +4,7 @@ import (
 	"math"
 )
 
-// scaleRatio returns log r(τ) of scaleMap, and the logarithm of its slope in τ, computed on the
-// host.
+// scaleRatio returns log r(τ) of scaleMap, and the logarithm of d log r / dτ, computed on the host.
 func scaleRatio(tau float64) (logRatio, logSlope float64) {
 	up, down := math.Max(softplusAt(tau), leastSoftplus), softplusAt(-tau)
 	return math.Log(up) - down*down/2, math.Log(math.Exp(-down)/up + down*math.Exp(-softplusAt(tau)))
@@ -13,7 +12,7 @@ func scaleRatio(tau float64) (logRatio, logSlope float64) {
 
 func softplusAt(x float64) float64 { return math.Max(x, 0) + math.Log1p(math.Exp(-math.Abs(x))) }
 
-// partialAt returns arctanh ρ of partialMap on the host, and the logarithm of its slope in z.
+// partialAt returns arctanh ρ of partialMap on the host, and the logarithm of its derivative in z.
 func partialAt(z, b float64) (w, logSlope float64) {
 	root := math.Sqrt(1 + z*z/(8*b))
 	return z * root / math.Sqrt(2*b), math.Log((1+z*z/(4*b))/root) - math.Log(2*b)/2
@@ -31,7 +30,7 @@ func logPriorOfSD(prior SDPrior, ratio float64) float64 {
 }
 
 // factorAt returns Λ of a grouping at θ, the Cholesky factor of the covariance of the effects of a
-// level, row by row. Columns that the model does not use are zero.
+// level, row by row. Columns that the model lacks are zero.
 func (r *Regression) factorAt(g *varyingGroup, mask []bool, theta []float64) [][]float64 {
 	rows := make([][]float64, len(g.Columns))
 	for a := range rows {
@@ -54,7 +53,7 @@ func (r *Regression) factorAt(g *varyingGroup, mask []bool, theta []float64) [][
 	return rows
 }
 
-// noiseAt returns the noise σ at θ, for a standardised response (the working scale).
+// noiseAt returns the noise σ at θ, in units of the standardised response.
 func (r *Regression) noiseAt(theta []float64) float64 {
 	if r.noise < 0 {
 		return 1
@@ -74,7 +73,7 @@ func (r *Regression) coordinateOf(j int, value float64) float64 {
 	return value
 }
 
-// ratioAt returns the τ at which log r(τ) of scaleRatio, which increases with τ, is logRatio.
+// ratioAt returns the τ for which scaleRatio returns logRatio. log r(τ) increases with τ.
 func ratioAt(logRatio float64) float64 {
 	low, high := -64.0, math.Exp(logRatio)+2
 	for range 64 {

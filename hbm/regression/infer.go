@@ -17,7 +17,7 @@ import (
 	"github.com/transdim/vti/run"
 )
 
-// answerIntegral answers by integrals, which need no training. The family then only gives the ELBO.
+// answerIntegral answers by integrals, which need no training. Only the ELBO is by the family.
 func (p *PlateModel) answerIntegral(ctx gocontext.Context, posterior *hbm.Posterior, result *Result, clock *run.Clock) error {
 	r := p.regression
 	elbo, _, err := posterior.ELBO(ctx, elboDraws, "elbo")
@@ -66,7 +66,7 @@ func (r *Regression) inferSelection(ctx gocontext.Context, device *gpu.Device, c
 // fillIntegral writes the answer by integrals to a result.
 func (r *Regression) fillIntegral(ctx gocontext.Context, result *Result) (*posteriorSample, error) {
 	e := r.effort()
-	if r.Options.Select { // a single model takes a second as it is
+	if r.Options.Select { // a single model takes only a second without this
 		e = e.opened()
 	}
 	found, err := r.integrate(ctx, e, *result.Seed, nil)
@@ -84,8 +84,7 @@ func (r *Regression) finishInfer(result *Result, sample *posteriorSample, clock 
 	return r.writeResult(result, sample)
 }
 
-// lowerUnlike makes an amortized answer at most doubtful if its table is unlike the training
-// tables.
+// lowerUnlike makes an amortized answer at most doubtful if its table is unlike training tables.
 func (r *Regression) lowerUnlike(result *Result, s *posteriorSample) {
 	j := verdict.Judgement{Verdict: result.Certificate.Verdict, Reasons: result.Certificate.Reasons}
 	const unlike = "the table is unlike those that were simulated for training: "
@@ -101,9 +100,9 @@ func (r *Regression) lowerUnlike(result *Result, s *posteriorSample) {
 // improbable reports whether the observed response is unlike all responses that the posterior
 // predicts. For each posterior draw it compares the log density of the observed response with the
 // log density of a response simulated from the draw (the deviance as a discrepancy; Gelman, Meng
-// and Stern 1996). The response is improbable if its density is the larger one for all draws, as if
-// a number separates two labels perfectly, or the smaller one for all draws. At most a share 4 /
-// MinDraws of tables simulated from the model is improbable (Meng 1994).
+// and Stern 1996). The response is improbable if its density is the larger of the two for all
+// draws, for example if a predictor separates two labels perfectly, or the smaller for all draws.
+// At most a fraction 4 / MinDraws of tables simulated from the model is improbable (Meng 1994).
 func (r *Regression) improbable(s *posteriorSample, seed uint64) bool {
 	kept := s.predictors
 	if kept == nil || len(kept.eta) == 0 {

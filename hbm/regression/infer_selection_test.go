@@ -31,8 +31,8 @@ var (
 // inferredFormula has two crossed groupings.
 const inferredFormula = "y ~ x + (x | g) + (1 | h)"
 
-// drawnSelection draws a model, its parameters and a table from the priors, in which continuous
-// responses have mean 0 and sd 1.
+// drawnSelection draws a model, its parameters and a table from the priors, with mean 0 and sd 1 as
+// the units of a continuous response.
 func drawnSelection(t *testing.T, opt frame.Options, options Options, random *rand.Rand) (r *Regression, code []int32) {
 	rows, g, h := 120+random.IntN(181), 8+random.IntN(13), 5+random.IntN(8)
 	x, labels := make([]float64, rows), make([]string, rows)
@@ -76,7 +76,7 @@ func drawnSelection(t *testing.T, opt frame.Options, options Options, random *ra
 	return with(y), code
 }
 
-// reference weighs each model by draws from a proposal of its own, with another seed.
+// reference computes the evidence of each model from its own proposal, with another seed.
 func reference(t *testing.T, r *Regression) *integral {
 	f := r.newIntegral(77)
 	for _, m := range f.list {
@@ -86,9 +86,9 @@ func reference(t *testing.T, r *Regression) *integral {
 	return f
 }
 
-// Tables of two crossed groupings drawn from the priors are answered as by hbm infer. Trusted
-// probabilities and evidences of models agree with reference, and probabilities of terms are
-// calibrated. The test logs lines for docs/benchmarks/calibration.md.
+// Tables of two crossed groupings drawn from the priors are answered as by the command hbm infer.
+// Trusted probabilities and evidences of models agree with the function reference, and
+// probabilities of terms are calibrated. The test logs lines for docs/benchmarks/calibration.md.
 func TestInferredSelections(t *testing.T) {
 	testkit.Long(t)
 	kind, err := frame.ParseResponseKind(*inferredLikelihood)
@@ -150,10 +150,10 @@ func TestInferredSelections(t *testing.T) {
 	require.GreaterOrEqual(t, 10*trusted, 9**inferredTables)
 }
 
-// Under a Student likelihood a model without effects needs noise of another scale than the largest
-// model. With draws from the proposal of the largest model alone, the log evidence of y ~ 1 of this
-// table was 373 nats too low, with a stated error of 1. Four standard errors and 0.05 nats are
-// allowed: a false alarm in fewer than one of 16,000 runs.
+// Under a Student likelihood a model without effects needs larger noise than the largest model.
+// With draws from the proposal of the largest model, the log evidence of y ~ 1 for this table is
+// 373 nats too low, with a stated error of 1. The tolerance is four standard errors and 0.05 nats:
+// a false alarm in 16,000 runs.
 func TestImprobableModelsHaveTheirNoise(t *testing.T) {
 	testkit.Slow(t)
 	options := Options{Select: true, ResponseSD: 1, InterceptScale: 1, SDScale: 0.5}

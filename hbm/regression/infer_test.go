@@ -23,7 +23,7 @@ import (
 	"github.com/transdim/vti/likelihood"
 )
 
-// heights returns a table of groups of rows, each group with its own height.
+// heights returns a table of groups of rows, whose mean heights differ by group.
 func heights(seed uint64, groups, rows int) string {
 	random := rand.New(rand.NewPCG(seed, 10))
 	text := "y,x,g\n"
@@ -37,8 +37,8 @@ func heights(seed uint64, groups, rows int) string {
 }
 
 // A family trained over tables simulated from the priors agrees, on an unseen table of another
-// size, with the regression fitted to that table: means within half a standard deviation after this
-// short training, and log evidences within five standard errors.
+// size, with the regression fitted to this table: means to half a standard deviation after a short
+// training, and log evidences to five standard errors.
 func TestInferFromAnotherTable(t *testing.T) {
 	testkit.Slow(t)
 	opt := frame.Options{Formula: "y ~ 1 + (1 | g)"}
@@ -91,7 +91,7 @@ func TestShapeOfGroupings(t *testing.T) {
 	require.ErrorContains(t, crossed.CheckInfer(shape), "in training each group of class lay in one of school, and here they are crossed")
 }
 
-// Simulated tables are on the working scale, and the largest of them is thinned to all sizes.
+// Simulated tables have twice the groups of a table, and their responses are standardised.
 func TestSimulatedTables(t *testing.T) {
 	r := newRegression(t, frameOf(t, schools, frame.Options{Formula: "y ~ x + (1 + x | school) + (1 | class)"}), Options{})
 	large, err := New(r.Frame.Enlarged(), r.Options)
@@ -149,11 +149,11 @@ func TestInferFromHardlyTrained(t *testing.T) {
 	require.Contains(t, outlier.Certificate.Reasons[len(outlier.Certificate.Reasons)-1], "unlike those that were simulated")
 }
 
-// The answers for counts and for responses of 0 and 1 do not use the family either, because their
-// effects are integrated out by quadrature. Log evidences agree within four of their standard
-// errors, which fails by chance once in 16,000. Means of a thousand effective draws or more on both
-// sides have errors of 0.04 standard deviations, and standard deviations have errors of 3 percent.
-// A count that is a hundred times too large, and labels that x separates, are not trusted.
+// Answers for counts and for responses of 0 and 1 do not use the family, because effects are
+// integrated out by quadrature. Log evidences agree within four of their standard errors, which
+// fails by chance once in 16,000. With a thousand effective draws or more on both sides, means have
+// errors of 0.04 standard deviations, and standard deviations of 3 percent. A count that is a
+// hundred times too large, and labels that x separates, are not trusted.
 func TestInferFromHardlyTrainedWeighed(t *testing.T) {
 	testkit.Long(t)
 	for _, kind := range []likelihood.Kind{likelihood.PoissonKind, likelihood.LogisticKind} {
@@ -220,10 +220,10 @@ func responses(kind likelihood.Kind, seed uint64, groups, rows int) string {
 }
 
 // Effects of one grouping cannot be integrated out if responses have a Student distribution. The
-// evidence of each model then comes from weighted draws of a network that was trained on simulated
-// tables. On unseen tables of other sizes the probabilities agree with a flow for that table alone,
-// within five standard errors, which fails by chance once in two million. At least two of three
-// answers are trusted.
+// evidence of each model then comes from weighted draws of a family that was trained on simulated
+// tables. On unseen tables of other sizes the probabilities agree with a flow for each table, to
+// five standard errors, which fails by chance once in two million. At least two of three answers
+// are trusted.
 func TestInferSelection(t *testing.T) {
 	testkit.Long(t)
 	opt := frame.Options{Formula: "y ~ x + (1 | g)", Response: likelihood.StudentKind}

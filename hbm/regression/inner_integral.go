@@ -39,24 +39,23 @@ func newInnerRule(r *Regression, nodes [mostPerLevel + 1]int) *innerRule {
 	return l
 }
 
-// innerPoint holds the values given which the effects of each level are integrated out: the
-// predictors of the rows without the inner effects, and the change of a predictor by a unit of each
-// inner effect.
+// innerPoint holds values on which the integrals over the inner effects depend: the predictors of
+// the rows without the inner effects, and the change of a predictor by a unit of each inner effect.
 type innerPoint struct {
 	*innerRule
 	nodeRule
 	active   []int     // indices of the effects of a level that change a predictor; only these are integrated
-	eta      []float64 // [M·n] without the inner effects
-	unit     []float64 // [n, q], the same in every plane
+	eta      []float64 // [M·n] predictors without the inner effects
+	unit     []float64 // [n, q] change by a unit of each effect, the same in every plane
 	response response
-	memory   []float64   // for the predictors of a level, at every node
-	slope    []float64   // for slopes
-	curve    []float64   // and for curvatures
-	terms    []float64   // and for the terms of the rule
-	u        [][]float64 // and for its nodes
+	memory   []float64   // working memory for the predictors of a level, at every node
+	slope    []float64   // working memory for slopes
+	curve    []float64   // working memory for curvatures
+	terms    []float64   // working memory for the terms of the rule
+	u        [][]float64 // working memory for the nodes of the rule
 }
 
-// point returns a point with Λ of the inner grouping and a response. The caller sets eta.
+// point returns a point with Λ of the inner grouping and a response. The caller sets the field eta.
 func (l *innerRule) point(factor [][]float64, response response) *innerPoint {
 	q, n := len(factor), len(l.r.y)
 	p := &innerPoint{innerRule: l, unit: make([]float64, n*q), response: response}
@@ -82,7 +81,7 @@ func (l *innerRule) point(factor [][]float64, response response) *innerPoint {
 	return p
 }
 
-// pointAt returns the point of the population and outer effects, less their prior mean.
+// pointAt returns the point at given population and outer effects, which are less their prior mean.
 func (l *innerRule) pointAt(prior *conditional, effects []float64, response response) *innerPoint {
 	p := l.point(prior.factors[slices.Index(l.r.groups, l.r.inner)], response)
 	p.eta = prior.predictor(effects)
@@ -100,9 +99,9 @@ func (l *innerRule) logDensity(mask []bool, theta []float64) (sum float64) {
 	return sum
 }
 
-// newtons writes the slope and the curvature in the predictor of the log density of each row of a
-// level. If far is set, and for a continuous response, whose density is not log-concave, the
-// curvature is the curvature of a quadratic bound.
+// newtons writes the slope and the curvature of the log density of each row of a level in its
+// linear predictor. If far is true, or the response is continuous, with a density that is not
+// log-concave, the curvature is the curvature of a quadratic bound.
 func (p *innerPoint) newtons(level int, far bool, eta, slope, curvature []float64) {
 	y, times := p.y[level], p.times[level]
 	if !far && !p.r.Frame.Response.Continuous() {
@@ -178,19 +177,19 @@ func (b *smallBlock) backward(x []float64) {
 }
 
 // closeMode is the distance from the mode, in posterior standard deviations, at which the search
-// for the mode ends and nodes are laid around the point that was found. The rule is as good around
-// any point at that distance. mostModeSteps bounds the steps of the search. Half and twice give the
-// same answers, but with their whole group at half two answers lack a standard deviation
-// (docs/benchmarks/constants.md).
+// for the mode ends and nodes are laid around the point that was found. Nodes around a point at
+// this distance are as good as nodes around the mode. mostModeSteps bounds the steps of the search.
+// Half and twice these constants give the same answers; with the whole group "hierarchies" at half,
+// two answers lack a standard deviation (docs/benchmarks/constants.md).
 const (
 	closeMode     = 0.02
 	mostModeSteps = 300
 )
 
-// start returns the start of the search for the mode of the effects u of a level: zero, or the
-// least squares on the scale of the predictor if the rows ask for effects many standard deviations
-// from zero. For example, if at zero the expected count is e³⁰⁰ times too large, each step of a
-// search from zero changes the predictor by only one unit.
+// start returns the start of the search for the mode of the effects u of a level: zero, or least
+// squares on the scale of the predictor if this gives effects many standard deviations from zero.
+// For example, if at zero the expected count is e³⁰⁰ times too large, each step of a search from
+// zero changes the predictor by only one unit.
 func (p *innerPoint) start(level int) []float64 {
 	r, q := p.r, len(p.r.inner.Columns)
 	start := make([]float64, r.perLevel())
@@ -241,13 +240,13 @@ func (p *innerPoint) predictors(rows []int, u, dst []float64) []float64 {
 	return dst
 }
 
-// climb moves the effects of a level, mode [q], to their mode. It returns the factor L of the
-// precision there and log |L|; ok is false if there is no mode.
+// climb moves the effects of a level, mode [q], to their posterior mode. It returns the factor L of
+// the precision at the mode and log |L|; ok is false if it finds no mode.
 func (p *innerPoint) climb(level int, mode []float64) (hessian smallBlock, logDiagonal float64, ok bool) {
 	rows, q, planes := p.members[level], len(mode), p.r.planes
 	columns := q / planes
-	// The log density of a time far below its mean is nearly straight: a Newton step from there
-	// ends far beyond the mode, and each step back is only 1/shape long.
+	// The log density of a time far below its mean is nearly linear: a Newton step from there ends
+	// far above the mode, and each step back is only 1/shape long.
 	far := p.r.Frame.Response.HasUnit()
 	for step := 0; ; step++ {
 		var move [mostPerLevel]float64
@@ -303,8 +302,8 @@ func (p *innerPoint) climb(level int, mode []float64) (hessian smallBlock, logDi
 
 // integral returns log ∫ Π_i p(y_i | η_i + a_i u) N(u; 0, I) du, without the constants in the
 // density of the response. The product is over the rows i of a level, η_i is the predictor without
-// the effects u of the level, and a_i is its change by a unit of each effect. The search for the
-// mode starts at mode [q], which it overwrites.
+// the effects u of the level, and a_i the change of the predictor by a unit of each effect. The
+// search for the mode starts at mode [q], which it overwrites.
 func (p *innerPoint) integral(level int, mode []float64) float64 {
 	rows, planes := p.members[level], p.r.planes
 	hessian, logDiagonal, ok := p.climb(level, mode)
@@ -333,7 +332,7 @@ func (p *innerPoint) integral(level int, mode []float64) float64 {
 }
 
 // expected adds to slope and curvature, for each row of a level, the slope and the curvature of its
-// log density, as expectations over the effects of the level. It returns the integral.
+// log density, as expectations over the effects of the level. It also returns the integral.
 func (p *innerPoint) expected(level int, mode, slope, curvature []float64) float64 {
 	integral := p.integral(level, mode)
 	total := logsum.Of(p.terms)
@@ -356,16 +355,16 @@ func (p *innerPoint) expected(level int, mode, slope, curvature []float64) float
 	return integral
 }
 
-// These constants are the number of candidates from which draw picks the effects of a level, and
-// the width of their distribution relative to the normal approximation at the mode of the effects.
-// The larger width bounds weights in the tails.
+// effectCandidates is the number of candidates from which the method draw picks the effects of a
+// level. effectStretch is the width of their distribution, relative to the normal approximation at
+// the mode: a larger width bounds weights in the tails.
 const (
 	effectCandidates = 16
 	effectStretch    = 1.2
 )
 
-// draw draws the effects of a level given all other quantities: by weight among candidates from a
-// normal distribution around their mode.
+// draw draws the effects of a level given all other quantities: it picks, by weight, one of several
+// draws from a normal distribution around the mode.
 func (p *innerPoint) draw(level int, random *rand.Rand) (u []float64) {
 	mode := p.start(level)
 	factor, _, ok := p.climb(level, mode)
@@ -383,7 +382,7 @@ func (p *innerPoint) draw(level int, random *rand.Rand) (u []float64) {
 		factor.backward(candidate)
 		floats.Add(candidate, mode)
 		value := p.response.logKernels(p.y[level], p.times[level], p.predictors(rows, candidate, p.memory)) + (dot(z, z)-dot(candidate, candidate))/2
-		// The largest of log weight + Gumbel noise is a draw in proportion to weight.
+		// the largest sum of log weight and Gumbel noise gives a draw in proportion to weight
 		if value -= math.Log(random.ExpFloat64()); value > best {
 			best, u = value, candidate
 		}

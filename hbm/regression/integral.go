@@ -18,8 +18,8 @@ import (
 )
 
 // integrator integrates all effects out given the hyperparameters h (standard deviations,
-// correlations and noise) of a model: in closed form (jointEffects), or by a Laplace approximation
-// and weights of draws from it (laplaceEffects).
+// correlations and noise) of a model: in closed form (jointEffects), or by weighted draws from a
+// Laplace approximation (laplaceEffects).
 type integrator interface {
 	// logMarginal approximates log p(y, h | m) for the hyperparameters h in θ, as a smooth function
 	// of h; −Inf if it cannot be computed.
@@ -32,9 +32,9 @@ type integrator interface {
 }
 
 // keptEffects holds the results about effects that are stored for a point of hyperparameters, so
-// that no density is computed twice. In closed form these are the distribution of all effects,
-// without its Cholesky factor, and a draw. For responses that are not gaussian they are draws of
-// the outer effects, all effects but the effects of the grouping with the most effects.
+// that no density is computed twice. For a gaussian response they are the distribution of all
+// effects, without its Cholesky factor, and a draw. For other responses they are draws of the outer
+// effects: all but the effects of the grouping with the most effects.
 type keptEffects struct {
 	conditional *conditional
 	drawn       []float64
@@ -47,13 +47,13 @@ type modelIntegral struct {
 	mask     []bool
 	logPrior float64
 	free     []int // the coordinates that are integrated over
-	closed   bool  // free is empty, and the effects are integrated out in closed form
+	closed   bool  // free is empty, and effects have a closed form
 	by       integrator
 	proposal *integrate.Proposal // nil if free is empty
 	sample   *integrate.Sample
-	kept     []keptEffects // effects of each point in the sample
+	kept     []keptEffects // effects of each point (draw of hyperparameters) in the sample
 	weights  psis.Result
-	mended   int // how often the proposal was mended
+	mended   int // number of times the proposal was mended
 }
 
 // integral estimates the posterior by integrals over the hyperparameters of every possible model.
@@ -66,7 +66,7 @@ type integral struct {
 	moments *momentDraws
 }
 
-// newIntegral returns an integral without draws.
+// newIntegral returns an integral that has no draws yet.
 func (r *Regression) newIntegral(seed uint64) *integral {
 	found := &integral{r: r, seed: seed}
 	var by integrator = r.joint()
@@ -127,8 +127,8 @@ func (f *integral) drawFirst(ctx gocontext.Context, m *modelIntegral, e effort, 
 	return nil
 }
 
-// keptEffectDraws bounds the number of drawn effects that a model keeps, in some tens of megabytes.
-// The effects of further draws are computed again if they are needed, unless this takes long
+// keptEffectDraws bounds the number of drawn effects that a model stores, some tens of megabytes.
+// The effects of further draws are computed again when needed, unless this takes long
 // (jointEffects.dear).
 const keptEffectDraws = 1 << 20
 
@@ -161,7 +161,7 @@ func (f *integral) improve(ctx gocontext.Context, e effort, progress func(done, 
 		for _, m := range more {
 			n := len(m.sample.Points)
 			if e.sharp && m.mend() {
-				n *= 2 // mending drops all draws, which are made anew
+				n *= 2 // mend drops all draws, which are made anew
 			}
 			if !e.sharp {
 				n /= 2
@@ -173,7 +173,8 @@ func (f *integral) improve(ctx gocontext.Context, e effort, progress func(done, 
 	}
 }
 
-// extend makes n more draws of the hyperparameters of a model. A closed model gets one draw in all.
+// extend makes n more draws of the hyperparameters of a model. A model without hyperparameters
+// whose effects have a closed form gets one draw in all.
 func (f *integral) extend(ctx gocontext.Context, m *modelIntegral, n int, purpose string) (err error) {
 	first := len(m.sample.Points)
 	if m.closed {
@@ -202,7 +203,7 @@ func (f *integral) extend(ctx gocontext.Context, m *modelIntegral, n int, purpos
 	return err
 }
 
-// restart drops all draws, for draws from another proposal.
+// restart drops all draws of a model, before draws from another proposal.
 func (m *modelIntegral) restart(proposal *integrate.Proposal) {
 	m.proposal, m.sample, m.kept = proposal, &integrate.Sample{}, nil
 }
@@ -214,8 +215,8 @@ const (
 	mendedK = 0.3
 )
 
-// mend replaces the proposal of a model by one that covers the region of the largest weights, and
-// drops its draws, if the tail of the weights is heavy. It reports whether it did.
+// mend replaces the proposal of a model by a proposal that covers the region of the largest
+// weights, and drops its draws, if the tail of the weights is heavy. It reports whether it did so.
 func (m *modelIntegral) mend() bool {
 	if m.mended == mends || m.weights.K <= mendedK || m.proposal == nil {
 		return false
@@ -252,8 +253,7 @@ func (f *integral) problem(m *modelIntegral, e effort) integrate.Problem {
 	}
 	p.Centre, p.Width, p.LogScales = make([]float64, len(m.free)), make([]float64, len(m.free)), f.r.logScales(m)
 	for i, j := range m.free {
-		// τ of a standard deviation between −2 and 2: from a hundredth of its unit to twice the
-		// unit
+		// the coordinate τ of a standard deviation: −2 is a hundredth of its unit, 2 twice its unit
 		p.Width[i] = 2
 		if c := f.r.coordinates[j]; c.sd > 0 {
 			p.Centre[i], p.Width[i] = c.mean, c.sd
@@ -265,8 +265,7 @@ func (f *integral) problem(m *modelIntegral, e effort) integrate.Problem {
 // logScales returns a function that computes the logarithms of the standard deviations among the
 // hyperparameters h of a model, or nil if there are none. The posterior variances of effects, and
 // of standard deviations, are in proportion to the squares of these standard deviations. It leaves
-// out standard deviations whose prior has no second moment, because with few groups the posterior
-// has none either.
+// out standard deviations whose prior has no second moment: with few groups the posterior has none.
 func (r *Regression) logScales(m *modelIntegral) func(h []float64) []float64 {
 	var places []int
 	for i, j := range m.free {
@@ -300,12 +299,12 @@ func (f *integral) evidences() (logPrior []float64, evidence []models.Evidence) 
 // combine sums the current evidences of the models.
 func (f *integral) combine() { f.Sum = models.Combine(f.evidences()) }
 
-// mostUncertain lists the models, among models with fewer than most draws, for which more draws
-// reduce the error of the answer most. The part of a model in this error is its probability times
-// the larger of two numbers: the standard error of its log evidence, and the inverse root of its
-// effective number of draws. If tails is true, the part of a model is its probability times the
-// share of its posterior that weights may have missed. A model is listed if its part is at least
-// half of the largest part.
+// mostUncertain lists the models for which more draws reduce the error of the answer most. It
+// leaves out models that have the number most of draws. The contribution of a model to the error is
+// its probability times the larger of two numbers: the standard error of its log evidence, and the
+// inverse root of its effective number of draws. If tails is true, the contribution is its
+// probability times the share of its posterior that weights may have missed. It lists models with
+// at least half of the largest contribution.
 func (f *integral) mostUncertain(most int, tails bool) (list []*modelIntegral) {
 	parts := make([]float64, len(f.list))
 	for k, m := range f.list {
@@ -330,7 +329,7 @@ func (f *integral) mostUncertain(most int, tails bool) (list []*modelIntegral) {
 
 // A model may matter if its probability may be above notableModel, within three standard errors of
 // its log evidence. A log evidence whose k̂ is unreliable may be too small by hiddenEvidence nats.
-// A larger allowance costs draws of improbable models.
+// A larger number would cost draws of improbable models.
 const (
 	notableModel   = 1e-3
 	hiddenEvidence = 4

@@ -15,32 +15,32 @@ import (
 type conditional struct {
 	e    *jointEffects
 	mean []float64 // prior means μ of the population effects
-	sd   []float64 // their prior standard deviations, 0 where the model does not have the effect
+	sd   []float64 // prior standard deviations of population effects; 0 if absent
 	// For a population effect a, column a of F has the entries sd[a] to sd[until[a]−1], in rows a
-	// to until[a]−1. Only monotonic effects have more than the one entry sd[a]: their first column
-	// has the scales of all steps, and their other columns have no entry.
+	// to until[a]−1. Only a monotonic effect has more entries than sd[a]: its first column has the
+	// scales of all steps, and its other columns have no entry.
 	until   []int
 	shares  []float64     // shares of the steps of monotonic effects
 	factors [][][]float64 // Λ of each grouping
 	sigma   float64
 	factor  *sparse.Factor
 	centre  []float64 // v̂, the mean of v
-	// logDensity is log p(y | h, m) of the working response.
+	// logDensity is log p(y | h, m) of the standardised response.
 	logDensity float64
 	// rounding is the approximate rounding error of logDensity.
 	rounding float64
 }
 
-// cancelled bounds the rounding error of squares that are a difference of sums over all rows. It is
-// far below the error of a log density.
+// cancelled is the largest tolerated rounding error of a residual sum of squares that is computed
+// as a difference of sums over all rows. It is far below the error of a log density.
 const cancelled = 1e-9
 
-// solve finds v̂ given y − D μ, which rest computes, and returns the sum of squares
+// solve finds v̂ given y − D μ, which the function rest computes, and returns the sum of squares
 //
 //	|y − D (μ + F v̂)|² / σ² + |v̂|² = |y − D μ|² / σ² − v̂ᵀ P v̂.
 //
-// If μ is zero, the right side needs no sum over rows. If the right side loses digits, by the size
-// of either of its terms or by the largest entry of P, the left side is summed over rows.
+// If μ is zero, the right side needs no sum over rows. If the right side would lose digits, because
+// its terms or largest, the largest entry of P, are large, the left side is summed over rows.
 func (c *conditional) solve(rest func() []float64, largest float64) (squares float64) {
 	const epsilon = 0x1p-52 // the spacing of numbers near 1 in double precision
 	e, precision := c.e, 1/(c.sigma*c.sigma)
@@ -70,7 +70,7 @@ func (c *conditional) solve(rest func() []float64, largest float64) (squares flo
 }
 
 // leastSquares returns the matrix [A c] of the least squares problem in v with |c − A v|² equal to
-// |y − D (μ + F v)|² / σ² + |v|². rest is y − D μ.
+// |y − D (μ + F v)|² / σ² + |v|². The argument rest is y − D μ.
 func (c *conditional) leastSquares(rest []float64) *mat.Dense {
 	e := c.e
 	n := len(e.rows)
@@ -92,8 +92,8 @@ func (c *conditional) leastSquares(rest []float64) *mat.Dense {
 	return rows
 }
 
-// precision writes to dst the values of the block of P that belongs to the block p of DᵀD. Its
-// argument precision is 1/σ². It returns its working memory, for the next call.
+// precision writes to dst the block of P that belongs to the block p of DᵀD, for the precision 1/σ²
+// of the noise. It returns its working memory, for the next call.
 func (c *conditional) precision(p gramBlock, precision float64, dst, work []float64) []float64 {
 	i, j := c.e.blocks[p.i], c.e.blocks[p.j]
 	work = slices.Grow(work[:0], i.size*j.size)[:i.size*j.size]
@@ -177,8 +177,7 @@ func (c *conditional) effectsOf(v []float64) []float64 {
 	return b
 }
 
-// standard returns F⁻¹ b, the inverse of effectsOf, with 0 for effects that the model does not
-// have.
+// standard returns F⁻¹ b, the inverse of effectsOf, with 0 for effects that the model lacks.
 func (c *conditional) standard(b []float64) []float64 {
 	v := make([]float64, len(b))
 	for _, block := range c.e.blocks {
@@ -186,7 +185,7 @@ func (c *conditional) standard(b []float64) []float64 {
 			rest, scale := b[block.first+a], 0.0
 			if block.group < 0 {
 				for k := block.first + a; k < c.until[block.first+a]; k++ {
-					if c.sd[k] > scale { // any entry determines v; the largest has most digits
+					if c.sd[k] > scale { // the largest entry gives most digits of v
 						rest, scale = b[k], c.sd[k]
 					}
 				}
@@ -214,8 +213,7 @@ func (c *conditional) draw(random *rand.Rand) []float64 {
 	return c.effectsOf(v)
 }
 
-// predictor returns the linear predictors [M·n] of the rows at effects that are less their prior
-// mean.
+// predictor returns the linear predictors [M·n] of the rows, given effects less their prior mean.
 func (c *conditional) predictor(effects []float64) []float64 {
 	r, n := c.e.r, len(c.e.rows)
 	columns := len(r.Frame.Columns)

@@ -19,38 +19,39 @@ import (
 //	v | y, h ~ N(v̂, P⁻¹),   P = Fᵀ DᵀD F / σ² + I,   P v̂ = Fᵀ Dᵀ (y − D μ) / σ²,
 //	−2 log p(y | h) = n log 2πσ² + log |P| + |y − D (μ + F v̂)|² / σ² + |v̂|²
 //
-// (Bates et al. 2015, section 3). Few entries of P are not zero, in one pattern for all h and
+// (Bates et al. 2015, section 3). Few entries of P are not zero, the same ones for all h and
 // models. So its Cholesky factor costs little even for many effects.
 type jointEffects struct {
 	r       *Regression
 	effects int // E
 	blocks  []effectBlock
-	firstOf []int // place of the first effect of each grouping
+	firstOf []int // index of the first effect of each grouping
 	// rows lists, for each row of D, the blocks of the first plane in which it has entries: the
-	// population, and a level of each grouping. designs holds these entries. The blocks of the
-	// other planes have the same entries and come right after each block of the first plane.
+	// population, and a level of each grouping. designs holds these entries. A block of the first
+	// plane is followed by the blocks of the other planes (linear predictors), with the same
+	// entries.
 	rows    [][]int
 	designs [][][]float64
-	// rowPairs lists the pairs of blocks of each row, in the order of nested loops over the blocks
-	// a of the row, its blocks b up to a, the planes of a, and the planes of b.
+	// rowPairs lists the pairs of blocks of each row, in the order of nested loops over blocks a of
+	// the row, blocks b up to a, planes of a, and planes of b.
 	rowPairs [][]int32
 	// pairs are the blocks of DᵀD that are not zero, on and below the diagonal. The field first of
-	// a pair is the place of its values among the values of P.
+	// a pair is the index of its first value among the values of P.
 	pairs    []gramBlock
 	symbolic *sparse.Symbolic
 	values   int
 	products []float64 // Dᵀy
 	square   float64   // yᵀy
 	// orthogonal says that there are few enough rows and effects to solve the least squares problem
-	// by orthogonal transformations. In P the digits of I are lost if the noise is many orders of
-	// magnitude smaller than the effects.
+	// by orthogonal transformations. In P the term I is lost by rounding if the noise is many
+	// orders of magnitude smaller than the effects.
 	orthogonal bool
 	dear       bool // the factor of P takes more than exactWork multiplications
 }
 
 const (
-	// tolerableRounding is the tolerable rounding error of a log density, and roughRounding the
-	// largest one in a trusted answer: it changes a weight by one percent.
+	// tolerableRounding is the tolerated rounding error of a log density, and roughRounding the
+	// largest error in a trusted answer, which changes a weight by one percent.
 	tolerableRounding = 1e-4
 	roughRounding     = 0.01
 	// mostOrthogonal is the largest number of multiplications in one least squares problem, which
@@ -102,7 +103,7 @@ func newJointEffects(r *Regression) *jointEffects {
 			for m, b := range blocks[:k+1] {
 				for plane := range r.planes {
 					last := r.planes
-					if k == m { // each pair once
+					if k == m { // each pair is listed once
 						last = plane + 1
 					}
 					for other := range last {
@@ -115,7 +116,7 @@ func newJointEffects(r *Regression) *jointEffects {
 		}
 	}
 	e.products, e.square = e.productsWith(r.y), dot(r.y, r.y)
-	for b := range e.blocks { // a level without rows still has its prior
+	for b := range e.blocks { // a level without rows has a prior too
 		e.pairOf(places, b, b)
 	}
 	var entries []sparse.Entry
@@ -154,8 +155,8 @@ func (e *jointEffects) productsWith(x []float64) []float64 {
 	return products
 }
 
-// isOuter reports for each effect whether it is of the population or of a grouping that is not
-// integrated out by quadrature. It returns nil if no grouping is integrated out by quadrature.
+// isOuter reports for each effect whether it is an outer effect: one that is not integrated out by
+// quadrature. It returns nil if no grouping is integrated out by quadrature.
 func (e *jointEffects) isOuter() []bool {
 	if e.r.Frame.Response.Conjugate() || e.r.inner == nil {
 		return nil
@@ -169,7 +170,7 @@ func (e *jointEffects) isOuter() []bool {
 	return outer
 }
 
-// pairOf returns the place of two blocks among the pairs. It adds the pair if it is new.
+// pairOf returns the index of a pair of blocks among the pairs, and adds it if it is new.
 func (e *jointEffects) pairOf(places map[[2]int]int, a, b int) int {
 	at, ok := places[[2]int{a, b}]
 	if !ok {
@@ -191,8 +192,7 @@ func addProduct(gram, x, z []float64, weight float64) {
 	}
 }
 
-// prior returns the prior of the effects given the hyperparameters in θ. It has no centre and no
-// factor.
+// prior returns the prior of the effects given the hyperparameters in θ. centre and factor are nil.
 func (e *jointEffects) prior(mask []bool, theta []float64) *conditional {
 	r := e.r
 	c := &conditional{e: e, sigma: r.noiseAt(theta), mean: make([]float64, r.coefficients()), sd: make([]float64, r.coefficients())}
@@ -218,8 +218,8 @@ func (e *jointEffects) prior(mask []bool, theta []float64) *conditional {
 	return c
 }
 
-// posterior returns the distribution at the hyperparameters in θ of the model with the coordinates
-// in mask; false if it cannot be computed in double precision.
+// posterior returns the distribution of the effects given the hyperparameters in θ, for the model
+// with the coordinates in mask. It returns false if double precision does not suffice.
 func (e *jointEffects) posterior(mask []bool, theta []float64) (*conditional, bool) {
 	r, c := e.r, e.prior(mask, theta)
 	precision := 1 / (c.sigma * c.sigma)
@@ -257,11 +257,11 @@ func (e *jointEffects) posterior(mask []bool, theta []float64) (*conditional, bo
 	return c, !math.IsNaN(c.logDensity)
 }
 
-// innerAt returns the place of the first effect of the inner grouping.
+// innerAt returns the index of the first effect of the inner grouping.
 func (e *jointEffects) innerAt() int { return e.firstOf[slices.Index(e.r.groups, e.r.inner)] }
 
-// eachOuter calls do for the effects of all groupings but the inner one, with the coordinate of
-// each in θ and its place among the effects.
+// eachOuter calls the function do for each effect of the groupings other than the inner grouping,
+// with its coordinate in θ and its index among the effects.
 func (e *jointEffects) eachOuter(do func(coordinate, effect int)) {
 	for k, g := range e.r.groups {
 		if g.first < 0 {
@@ -277,7 +277,7 @@ func (e *jointEffects) eachOuter(do func(coordinate, effect int)) {
 }
 
 // effectsAt returns the effects v at the coordinates θ of a model, with zeros for the inner
-// grouping, and F v with the population effects less their prior mean.
+// grouping, and F v, in which population effects are less their prior mean.
 func (e *jointEffects) effectsAt(mask []bool, theta []float64) (prior *conditional, v, effects []float64) {
 	prior, v = e.prior(mask, theta), make([]float64, e.effects)
 	e.eachOuter(func(coordinate, effect int) { v[effect] = theta[coordinate] })
@@ -305,7 +305,7 @@ func (e *jointEffects) logMarginal(mask []bool, theta []float64) float64 {
 	return logDensity
 }
 
-// tuneAt returns e, because jointEffects makes no searches.
+// tuneAt returns e, because jointEffects does not search for modes.
 func (e *jointEffects) tuneAt([]bool, []float64, *rand.Rand) integrator { return e }
 
 // estimate returns logMarginal. If random is not nil, it also returns the distribution of the
@@ -322,8 +322,8 @@ func (e *jointEffects) estimate(mask []bool, theta []float64, random func() *ran
 	return posterior.logDensity + e.r.logPriorOfHyperparameters(mask, theta), kept
 }
 
-// drawAt draws the effects, less their prior mean, given the hyperparameters at a place in the
-// sample of a model. It writes the hyperparameters to θ.
+// drawAt draws the effects, less their prior mean, given the hyperparameters of the draw at index
+// place in the sample of a model. It writes the hyperparameters to θ.
 func (e *jointEffects) drawAt(m *modelIntegral, place int, theta []float64, random *rand.Rand) (*conditional, []float64, bool) {
 	m.writeHyperparameters(m.sample.Points[place], theta)
 	if kept := m.kept[place]; kept.conditional != nil {

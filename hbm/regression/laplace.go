@@ -24,25 +24,25 @@ import (
 //	p(y, o | h) = N(o; 0, I) Π_j ∫ Π_{i in j} p(y_i | η_i(o) + a_i u) N(u; 0, I) du,
 //
 // and a draw has the weight p(y, o | h) / q(o | h), whose mean is p(y | h) for any approximation.
-// So that the proposal is near p(y, o | h), rather than the density of all effects, v̂ is moved to
-// the mode of p(y, o | h) in o, and the w_i are curvatures expected over the inner effects.
+// To bring the proposal near p(y, o | h), v̂ is moved to the mode of p(y, o | h) in o, and the w_i
+// are expectations of the curvatures over the inner effects.
 type laplaceEffects struct {
 	*jointEffects
-	rule       *innerRule // for weights
-	coarse     *innerRule // for the approximation
+	rule       *innerRule // quadrature rule for weights
+	coarse     *innerRule // rule with fewer nodes, for the approximation
 	constants  float64    // constants in the log densities of the rows
-	start      []float64  // effects F v at which the search for v̂ starts, from another h
-	first      int        // the place of the first inner effect
+	start      []float64  // effects F v at which the search for v̂ starts: the mode for other h
+	first      int        // index of the first inner effect
 	inner      int        // the index of the inner grouping
 	outside    []bool     // whether each effect is an outer effect
-	outer      []int      // the places of the outer effects
+	outer      []int      // indices of the outer effects
 	drawnPairs int        // number of pairs of draws for each estimate
-	gramFirst  []int      // of each pair of blocks: its place among the weighted products
+	gramFirst  []int      // first index of each pair of blocks among the weighted products
 	grams      int
 	levels     [][]levelPair // the pairs of planes of each level of the inner grouping
 }
 
-// levelPair is a pair of planes of a level of the inner grouping, and the place of its first value
+// levelPair is a pair of planes of a level of the inner grouping, and the index of its first value
 // in P.
 type levelPair struct{ plane, other, first int }
 
@@ -74,7 +74,7 @@ func newLaplaceEffects(r *Regression) *laplaceEffects {
 // levelPairs lists the pairs of planes of each level of the inner grouping.
 func (l *laplaceEffects) levelPairs() (list [][]levelPair) {
 	size, planes := len(l.r.inner.Columns), l.r.planes
-	place := map[int]int{} // of a level in the list
+	place := map[int]int{} // index of a level in the list
 	for _, p := range l.pairs {
 		i, j := l.blocks[p.i], l.blocks[p.j]
 		if i.group != l.inner || j.group != l.inner {
@@ -93,8 +93,8 @@ func (l *laplaceEffects) levelPairs() (list [][]levelPair) {
 }
 
 // startAtMode returns a copy of l whose searches for modes start at the mode of a model given the
-// hyperparameters in θ. This saves a few steps: effects that the rows determine well hardly depend
-// on hyperparameters.
+// hyperparameters in θ. This saves steps, because effects that the rows determine well hardly
+// depend on hyperparameters.
 func (l *laplaceEffects) startAtMode(mask []bool, theta []float64) *laplaceEffects {
 	p := l.proposal(mask, theta)
 	if !p.climb() {
@@ -115,19 +115,19 @@ type outerProposal struct {
 	response response
 	l        *laplaceEffects
 	point    *innerPoint
-	values   []float64 // of P
+	values   []float64 // values of P
 	// logScale is the log density of q(o) at its centre
 	logScale float64
 }
 
-// proposal returns a proposal without centre and factor.
+// proposal returns a proposal whose centre and factor are not set.
 func (l *laplaceEffects) proposal(mask []bool, theta []float64) *outerProposal {
 	return &outerProposal{conditional: l.prior(mask, theta), response: l.r.responseAt(mask, theta), l: l}
 }
 
-// approximate returns the approximation at the hyperparameters in θ of the model with the
-// coordinates in mask, and about log p(y | h, m); false if it cannot be computed in double
-// precision.
+// approximate returns the Laplace approximation given the hyperparameters in θ, for the model with
+// the coordinates in mask, and with it an approximate log p(y | h, m). It returns false if double
+// precision does not suffice.
 func (l *laplaceEffects) approximate(mask []bool, theta []float64) (*outerProposal, bool) {
 	p := l.proposal(mask, theta)
 	if !p.climb() || !p.moveOuter() {
@@ -146,23 +146,23 @@ func (l *laplaceEffects) outerOf(v []float64) []float64 {
 // drawn holds a draw of the outer effects, with its unnormalised log posterior density p(y, o | h)
 // and the log density of its proposal.
 type drawn struct {
-	v          []float64 // [E], inner effects as the proposal has them
+	v          []float64 // all effects [E], with inner effects of the proposal
 	logP, logQ float64
 }
 
 // wideOneShare is the share of draws in which the noise of one effect is wideFactor times as wide,
 // and wideAllShare the share in which the noise of all effects is wider (see wideAll). An effect
 // that the rows bound on one side only, for example if all counts are zero, has a tail that is far
-// from normal. Half and twice give the same answers, but with their whole group at half two answers
-// lack a standard deviation (docs/benchmarks/constants.md).
+// from normal. Half and twice these constants give the same answers; with the whole group
+// "hierarchies" at half, two answers lack a standard deviation (docs/benchmarks/constants.md).
 const (
 	wideOneShare = 0.1
 	wideAllShare = 0.1
 	wideFactor   = 3.0
 )
 
-// wideAll returns the factor by which the noise of all outer effects is wider. The factor is
-// smaller for more effects, because otherwise no draw would be near the posterior.
+// wideAll returns the factor by which the noise of all outer effects is sometimes widened. It is
+// smaller for more effects, because otherwise no wide draw would be near the posterior.
 func (l *laplaceEffects) wideAll() float64 {
 	return 1 + (wideFactor-1)/math.Sqrt(float64(len(l.outer)))
 }
@@ -184,8 +184,7 @@ func (l *laplaceEffects) noise(random *rand.Rand) []float64 {
 	return z
 }
 
-// logNoise returns the log density of noise z of the d outer effects, without the constant −d/2 log
-// 2π.
+// logNoise returns the log density of noise z of the d outer effects, without −d/2 log 2π.
 func (l *laplaceEffects) logNoise(z []float64) float64 {
 	if len(l.outer) == 0 {
 		return 0
@@ -200,10 +199,10 @@ func (l *laplaceEffects) logNoise(z []float64) float64 {
 	return -squares/2 + logsum.Of([]float64{math.Log(1 - wideOneShare - wideAllShare), math.Log(wideOneShare * one / d), math.Log(wideAllShare) + all})
 }
 
-// pair returns the outer effects at noise z and at −z around the centre. The odd part of the error
-// of the approximation cancels in the mean of their weights.
+// pair returns the outer effects at noise z and at −z around the centre. The part of the error of
+// the approximation that is odd in z cancels in the mean of the two weights.
 func (p *outerProposal) pair(z []float64) [2]drawn {
-	away := p.factor.Spread(z) // outer effects depend on their own noise alone, as they come last in P
+	away := p.factor.Spread(z) // outer effects come last in P: they depend on their own noise only
 	logQ := p.logScale + p.l.logNoise(z)
 	var pair [2]drawn
 	for k, sign := range []float64{1, -1} {
@@ -253,9 +252,9 @@ func (p *outerProposal) outerTheta(v []float64, mask []bool, theta []float64) {
 	})
 }
 
-// unused returns the part of the log density of standard normal effects v that belongs to effects
-// outside the model. The proposal has the same part. logScale is the logarithm of the product of
-// the prior standard deviations of the population effects in the model.
+// unused returns the log density of the standard normal effects v that the model lacks. Its
+// proposal has the same factor. logScale is the logarithm of the product of the prior standard
+// deviations of the population effects in the model.
 func (p *outerProposal) unused(v []float64, mask []bool) (logNormal, logScale float64) {
 	without := func(x float64) { logNormal -= x*x/2 + halfLog2Pi }
 	for j := range p.sd {
@@ -275,8 +274,8 @@ func (p *outerProposal) unused(v []float64, mask []bool) (logNormal, logScale fl
 
 // Numbers of pairs of draws of the outer effects at each point of hyperparameters. The number is
 // chosen so that the relative variance of their mean weight, estimated from laplacePilot pairs, is
-// below laplaceVariance. It is at most laplaceMostPairs. Half and twice give the same answers, but
-// with their whole group at half two answers lack a standard deviation
+// below laplaceVariance. It is at most laplaceMostPairs. Half and twice these constants give the
+// same answers; with the whole group "hierarchies" at half, two answers lack a standard deviation
 // (docs/benchmarks/constants.md).
 const (
 	laplaceMostPairs = 8
@@ -287,12 +286,12 @@ const (
 // outerDraws holds the draws of the outer effects at one point of hyperparameters.
 type outerDraws struct {
 	theta      [][]float64 // coordinates of each draw
-	logP, logQ []float64   // log densities of the coordinates beside the hyperparameters, given these
+	logP, logQ []float64   // log densities, given the hyperparameters, of the other coordinates
 	share      []float64   // weight of each draw divided by the sum of the weights
 }
 
 // tuneAt returns a copy of l whose searches for modes start at the modes given the hyperparameters
-// in θ, and which uses the number of pairs of draws that estimates at θ need (laplaceVariance).
+// in θ, and which draws as often as estimates at θ need (see laplaceVariance).
 func (l *laplaceEffects) tuneAt(mask []bool, theta []float64, random *rand.Rand) integrator {
 	nearby := *l.startAtMode(mask, theta)
 	nearby.drawnPairs = laplaceMostPairs
@@ -318,7 +317,7 @@ func (p *outerProposal) logWeight(z []float64) float64 {
 
 // logMarginal approximates log p(y, h | m) for the hyperparameters h in θ; it is −Inf if it cannot
 // be computed. It uses the same normal numbers at every point, so that it is a smooth function of
-// h. It uses the coarse rule, because only proposals come from it, not weights.
+// h. It uses the rule with fewer nodes, because only proposals depend on it, not weights.
 func (l *laplaceEffects) logMarginal(mask []bool, theta []float64) float64 {
 	p, ok := l.approximate(mask, theta)
 	if !ok {

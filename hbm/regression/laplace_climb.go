@@ -8,12 +8,12 @@ import (
 
 // leastSquaresEffects returns the mode that the effects would have if every row were gaussian on
 // the scale of the predictor, with the curvature that its log density has at an exact fit. It
-// returns zero effects if the mode cannot be computed. Newton steps from zero effects would take a
-// predictor to a million for a count of a million.
+// returns zero effects if the mode cannot be computed. From zero effects, a Newton step would move
+// the predictor of a count of a million to about a million.
 func (p *outerProposal) leastSquaresEffects() []float64 {
 	l := p.l
 	if l.r.unordered != nil {
-		return make([]float64, l.effects) // the log densities of rows have bounded slopes, so that the mode is not far from zero
+		return make([]float64, l.effects) // log densities have bounded slopes: the mode is not far from zero
 	}
 	right, weight := make([]float64, len(l.r.y)), make([]float64, len(l.r.y))
 	none := make([]float64, l.effects)
@@ -34,11 +34,11 @@ func (p *outerProposal) leastSquaresEffects() []float64 {
 }
 
 // newtonSteps bounds the steps to the mode of all effects, and outerSteps the steps from there to
-// the mode of the outer effects. A step shorter than closeSquare, or closeOuter, is the last: both
-// are squared distances in posterior standard deviations. farthestStart bounds the absolute values
-// of standard effects at the start of a search. longestClimb bounds the change of a linear
-// predictor in a careful step. A short Newton step leaves an error of about the square of its
-// length, which weights correct.
+// the mode of the outer effects. A step with a squared length, in posterior standard deviations,
+// below closeSquare or closeOuter is the last. farthestStart bounds the absolute values of standard
+// effects at the start of a search. longestClimb bounds the change of a linear predictor in a
+// careful step. A short Newton step leaves an error of about the square of its length, which
+// weights correct.
 const (
 	newtonSteps   = 60
 	outerSteps    = 4
@@ -49,10 +49,10 @@ const (
 )
 
 // climb moves the centre near the mode of all effects. A first search starts at the mode for other
-// hyperparameters (laplaceEffects.start). This search may fail if rows move effects many standard
-// deviations from their prior; then a second search starts at leastSquaresEffects. The second
-// search may fail if rows contradict each other; then a third search starts at the prior, with
-// bounded steps. The third search finds the mode, because the density is log-concave.
+// hyperparameters (laplaceEffects.start). It may fail if the data move effects many standard
+// deviations from their prior mean; then a second search starts at leastSquaresEffects. If rows
+// contradict each other this search may fail too, and a third search starts at the prior, with
+// bounded steps. It finds the mode, because the density is log-concave.
 func (p *outerProposal) climb() bool {
 	start := p.standard(p.l.start)
 	for k, v := range start {
@@ -62,7 +62,7 @@ func (p *outerProposal) climb() bool {
 		p.climbFrom(make([]float64, p.l.effects), longestClimb)
 }
 
-// climbFrom climbs from start, which it overwrites. No step changes a predictor by more than
+// climbFrom searches the mode from start, which it overwrites. Steps change predictors by at most
 // longest.
 func (p *outerProposal) climbFrom(start []float64, longest float64) bool {
 	l, r := p.l, p.l.r
@@ -132,7 +132,7 @@ func (p *outerProposal) gradient(slope, v []float64) []float64 {
 	return gradient
 }
 
-// factorize sets P and its factor for the curvatures of the rows. It reports whether P has a
+// factorize sets P and its factor for the curvatures of the rows. It returns false if P has no
 // factor.
 func (p *outerProposal) factorize(weight []float64) bool {
 	l := p.l
@@ -170,8 +170,8 @@ func (p *outerProposal) factorize(weight []float64) bool {
 	return ok
 }
 
-// moveOuter moves the centre to the mode of the outer effects, computes P there, and finds the
-// Laplace approximation of log p(y | h).
+// moveOuter moves the centre to the mode of the outer effects, computes P at this mode, and finds
+// the Laplace approximation of log p(y | h).
 func (p *outerProposal) moveOuter() bool {
 	l, r := p.l, p.l.r
 	q, n := r.perLevel(), len(r.y)

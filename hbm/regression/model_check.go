@@ -15,13 +15,13 @@ import (
 	"github.com/transdim/vti/modelcheck"
 )
 
-// keptPredictors holds linear predictors and distributions of the response on the working scale,
-// for the model check. It keeps the checked rows, plane by plane, and draws at equal distances: at
-// least [modelcheck.MinDraws] of them, if there are enough.
+// keptPredictors holds linear predictors and distributions of the standardised response, for the
+// model check. It holds the checked rows, plane by plane, at evenly spaced draws: at least
+// [modelcheck.MinDraws] draws, if there are enough.
 type keptPredictors struct {
 	rows      []int
 	planes    int
-	every     int // keep each draw whose number is a multiple of it
+	every     int // draws 0, every, 2·every, … are kept
 	eta       [][]float64
 	responses []response
 }
@@ -33,7 +33,7 @@ func (r *Regression) newKept(n int) *keptPredictors {
 	return k
 }
 
-// add keeps the predictor of a draw if its number is a multiple of every.
+// add keeps the predictor of a draw if its index is a multiple of the field every.
 func (k *keptPredictors) add(draw int, eta []float64, response response) {
 	if draw%k.every != 0 {
 		return
@@ -84,7 +84,7 @@ func (r *Regression) checkModel(ctx gocontext.Context, s *posteriorSample, seed 
 		for k, i := range kept.rows {
 			eta := kept.eta[at][k]
 			replicate[k] = r.unscaled(i, row.Draw(eta, sigma, random))
-			if r.Frame.Response.Continuous() { // sd up to a constant factor, as there may be no variance
+			if r.Frame.Response.Continuous() { // sd up to a constant factor; there may be no variance
 				mean[k] = r.unscaled(i, eta)
 				sd[k] = r.unscaled(i, eta+sigma) - mean[k]
 			} else {
@@ -215,7 +215,7 @@ func (r *Regression) replicate(eta []float64, response response, random *rand.Ra
 	return y
 }
 
-// inTable takes a response of row i from the working scale to the units of the table.
+// inTable returns a standardised response of row i in the units of the table.
 func (r *Regression) inTable(i int, y float64) float64 {
 	if y = r.unscaled(i, y); r.Frame.Response.Logarithmic() {
 		return math.Exp(y)
@@ -223,10 +223,10 @@ func (r *Regression) inTable(i int, y float64) float64 {
 	return y
 }
 
-// unscaled does the same as inTable, but keeps the logarithm of a logarithmic response.
+// unscaled does the same as inTable, but returns the logarithm of a logarithmic response.
 func (r *Regression) unscaled(i int, y float64) float64 {
 	if r.Frame.SE != nil {
-		y *= r.Frame.SE[i] / r.ySD // rows were scaled to unit noise
+		y *= r.Frame.SE[i] / r.ySD // the row was scaled to unit noise
 	}
 	if r.Frame.Weights != nil {
 		y /= math.Sqrt(r.Frame.Weights[i])
@@ -251,10 +251,10 @@ type CheckSummary struct {
 	P    Figure `json:"p"`
 }
 
-// checks compares the statistics of the response with the drawn responses of a sample.
+// checks compares statistics of the response with statistics of replicated responses.
 func (r *Regression) checks(s *posteriorSample) (list []CheckSummary) {
 	if s.replicated == nil || r.Frame.Censored() {
-		return nil // responses drawn anew have no censoring
+		return nil // replicated responses are not censored
 	}
 	check := r.newCheck()
 	observed := make([]float64, len(check.names))

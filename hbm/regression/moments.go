@@ -15,19 +15,19 @@ import (
 	"github.com/transdim/vti/internal/weighted"
 )
 
-// mostMoments is the largest number of entries, draws times quantities, of each of the two matrices
-// from which the means and standard deviations of an answer are computed. Together they take at
-// most 256 MiB.
+// mostMoments is the largest number of entries, draws times quantities, of each of the matrices
+// value and within, from which means and standard deviations are computed. Both take at most 256
+// MiB.
 const mostMoments = 1 << 24
 
 // momentDraws holds weighted draws of the summarised quantities, in the units of the table:
 // population effects, standard deviations, and the effects of all levels. Means and standard
-// deviations rest on all draws with positive weight, because there are at most a few thousand
-// equally weighted draws.
+// deviations come from all draws with positive weight, because there are few equally weighted
+// draws.
 type momentDraws struct {
 	weight []float64
-	group  []int // the group of each draw, where only draws of different groups are independent; nil if all are
-	known  int   // the number of quantities in the draws, which are the first of all quantities
+	group  []int // group of each draw; only draws of different groups are independent; nil if all draws are
+	known  int   // number of quantities in the draws: the first of all quantities
 	// value [N, Q] is the expectation of a quantity given the other coordinates of a draw, and
 	// within [N, Q] an unbiased estimate of its variance given these. within is nil if the value is
 	// the quantity itself.
@@ -76,8 +76,8 @@ func (r *Regression) momentRows(weight []float64, seed uint64) (rows []int, kept
 const momentChunk = 256
 
 // exactMoments finds the moments of all quantities by weighted draws of models and their
-// hyperparameters. Given these, the expectations of all effects are known, and one draw of the
-// effects estimates their variances.
+// hyperparameters. Given these, the expectations of all effects are known, and a draw estimates
+// variances.
 func (f *integral) exactMoments(ctx gocontext.Context) (*momentDraws, error) {
 	r, d := f.r, f.draws
 	rows, kept := r.momentRows(d.weight, f.seed)
@@ -108,8 +108,8 @@ func (f *integral) exactMoments(ctx gocontext.Context) (*momentDraws, error) {
 	})
 }
 
-// quantitiesOf writes every quantity at effects less their prior mean, given the hyperparameters in
-// θ. It overwrites the coefficients in θ.
+// quantitiesOf writes every quantity, given effects less their prior mean and the hyperparameters
+// in θ. It overwrites the coefficients in θ.
 func (r *Regression) quantitiesOf(conditional *conditional, effects []float64, mask []bool, theta, dst []float64) {
 	for j, mean := range conditional.mean {
 		theta[j] = mean + effects[j]
@@ -125,8 +125,8 @@ func (r *Regression) quantitiesOf(conditional *conditional, effects []float64, m
 }
 
 // momentsOfSample finds the moments of the quantities that weighted draws have as coordinates:
-// population effects, standard deviations, and the effects of the groupings before the inner
-// grouping, whose own effects are integrated out.
+// population effects, standard deviations, and the effects of the groupings that come before the
+// inner grouping (whose effects are integrated out).
 func (r *Regression) momentsOfSample(sample vti.WeightedSample, seed uint64) *momentDraws {
 	known := len(r.groups)
 	if r.inner != nil {
@@ -162,9 +162,9 @@ func (r *Regression) firstQuantity(group int) int {
 	return first
 }
 
-// sharp reports whether the moments of the first quantities are known well: means to 2 percent of a
-// standard deviation, and standard deviations to 2.5 percent. 2,500 and 800 independent normal
-// draws give these errors.
+// sharp reports whether the moments of the first quantities have small errors: 2 percent of a
+// standard deviation for means, and 2.5 percent for standard deviations. 2,500 and 800 independent
+// normal draws have these errors.
 func (m *momentDraws) sharp(quantities int) bool {
 	for k := range quantities {
 		one := m.moments(k)
@@ -177,9 +177,8 @@ func (m *momentDraws) sharp(quantities int) bool {
 
 // unresolved returns a sentence that names a quantity whose prior has a standard deviation, but
 // whose posterior standard deviation the weighted draws do not determine; "" if there is none. This
-// happens if a flow had little training and its draws have lighter tails than the posterior of
-// standard deviations of groups: the weights can be reliable although their products with squares
-// are not.
+// happens if a flow with little training has lighter tails than the posterior of standard
+// deviations of groups: weights can be reliable although their products with squares are not.
 func (r *Regression) unresolved(sample vti.WeightedSample, seed uint64) string {
 	heavy := func(c coordinate) bool { return c.kind == sdCoordinate && c.prior == HalfCauchySD }
 	m := r.momentsOfSample(sample, seed)
@@ -195,16 +194,15 @@ func (r *Regression) unresolved(sample vti.WeightedSample, seed uint64) string {
 	return ""
 }
 
-// momentsOf returns the moments of a quantity: by all weighted draws if they have it, otherwise by
-// the equally weighted draws in a column of a matrix.
+// momentsOf returns the moments of a quantity: from all weighted draws if these include the
+// quantity, otherwise from the equally weighted draws in a column of a matrix.
 func (s *posteriorSample) momentsOf(quantity int, draws *mat.Dense, column int) weighted.Moments {
 	if s.moments != nil && quantity < s.moments.known {
 		return s.moments.moments(quantity)
 	}
 	n, _ := draws.Dims()
 	m := weighted.MomentsOf(slices.Repeat([]float64{1}, n), mat.Col(nil, column, draws), nil, nil)
-	// The n draws were chosen from weighted draws with the effective size s.ess, whose error adds
-	// to theirs.
+	// The n draws were chosen from weighted draws of effective size s.ess, whose error is added.
 	more := math.Sqrt(1 + float64(n)/math.Max(s.ess, 1))
 	m.MeanSE, m.SDSE = more*m.MeanSE, more*m.SDSE
 	return m
@@ -232,7 +230,7 @@ func (r *Regression) listSDs() (names []string) {
 }
 
 // tableSDs writes standard deviations and correlations in the units of the table, given Λ of each
-// grouping, with σ or cut points, and shares of steps. Absent ones are zero.
+// grouping, with σ or cut points, and shares of steps. Numbers that the model lacks are zero.
 func (r *Regression) tableSDs(factors [][][]float64, response response, shares, dst []float64) {
 	at := 0
 	put := func(x float64) {

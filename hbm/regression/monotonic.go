@@ -18,11 +18,11 @@ import (
 //
 // in which x counts the steps up to the value of the predictor, and b is the average change a step.
 // Given ζ the effect is b times one column, a fixed combination of D columns of the design, each of
-// which says whether x lies above one step. So b is an effect like others, and the coefficients of
-// these columns are b D ζ_k. The ζ are hyperparameters: the shares that standard normal coordinates
-// break off a stick, like the shares of ordered categories.
+// which says whether x lies above one step. So b is an effect like other effects, and the
+// coefficients of these columns are b D ζ_k. The ζ are hyperparameters: stick-breaking from
+// standard normal coordinates gives them, as it gives the probabilities of ordered categories.
 type monotonic struct {
-	// first is the first of its columns, and steps their number D.
+	// first is the first column of the effect, and steps the number D of its columns.
 	first, steps int
 	// stick is the first of the D − 1 coordinates of ζ.
 	stick int
@@ -41,8 +41,8 @@ func (r *Regression) layOutSteps(add func(coordinate) int) {
 	}
 }
 
-// shareCategories is the kind of ordered categories whose probabilities, at a predictor of 0, have
-// the prior of the shares of steps.
+// shareCategories is the kind of ordered categories whose probabilities, at a linear predictor of
+// 0, have the prior of the shares of steps.
 const shareCategories = likelihood.CumulativeLogitKind
 
 // shares returns ζ [D] at θ.
@@ -57,7 +57,7 @@ func (m monotonic) shares(theta []float64) []float64 {
 }
 
 // sharesAt returns the shares of all monotonic effects at θ, one after the other, with zeros for
-// effects that a model does not have.
+// effects that a model lacks.
 func (r *Regression) sharesAt(mask []bool, theta []float64) (all []float64) {
 	for _, m := range r.monotonic {
 		if mask[m.first] {
@@ -95,7 +95,7 @@ func (r *Regression) meanCoefficients(result *Result, sample *posteriorSample) [
 	for at, j := range r.Frame.EffectColumns() {
 		means[j] = float64(result.Effects[at].Mean)
 	}
-	first := len(r.sdNames) - len(r.shareNames()) // the place of the first share among the columns of sds
+	first := len(r.sdNames) - len(r.shareNames()) // index of the first share among the columns of sds
 	for _, m := range r.monotonic {
 		at := slices.Index(r.Frame.EffectColumns(), m.first)
 		for k := range m.steps {

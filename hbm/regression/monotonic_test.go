@@ -24,7 +24,7 @@ import (
 )
 
 // stepTable returns a table of n rows. The mean of y depends on the value 1, 2, … of x, with noise
-// of one; k is a count whose mean is its exponential, and g one of five groups.
+// of standard deviation 1. k is a count whose mean depends on x and on g, one of five groups.
 func stepTable(seed uint64, n int, means []float64) string {
 	random := stream.Rand(seed, "step table")
 	text := "y,k,x,z,g\n"
@@ -91,7 +91,7 @@ func ofColumn(t *testing.T, text, name string) []float64 {
 }
 
 // Given shares, σ and standard deviations, the density is a dense normal density in every model of
-// a selection: the coefficient is one number for any number of steps.
+// a selection, with one coefficient for any number of steps.
 func TestMonotonicGivenShares(t *testing.T) {
 	text := stepTable(1, 40, []float64{0, 1, 1.2, 3})
 	f := frameOf(t, text, frame.Options{Formula: "y ~ mo(x) + z + (1 | g)"})
@@ -139,9 +139,9 @@ func TestMonotonicGivenShares(t *testing.T) {
 }
 
 // Evidence, coefficient and shares of two steps agree with sums over a grid of σ and of the first
-// share, with the rest in closed form. In the tables the effect goes up, is absent, or is all in
-// one step. If the truth is not monotonic, the posterior gives the whole effect to one step, and
-// the choice of the step decides the sign.
+// share, in which the coefficients have a closed form. In the tables the effect goes up, is absent,
+// or is all in one step. If the truth is not monotonic, the posterior gives the whole effect to one
+// step, and the choice of the step decides the sign.
 func TestMonotonicOfTwoSteps(t *testing.T) {
 	testkit.Slow(t)
 	for name, means := range map[string][]float64{
@@ -184,9 +184,9 @@ func TestMonotonicOfTwoSteps(t *testing.T) {
 	}
 }
 
-// Evidence and shares of many steps agree with draws of the shares from their prior, with σ summed
-// over and the rest in closed form. The truth may go up and down, so that the posterior has modes
-// of either sign, and a value may have no rows.
+// Evidence and shares of many steps agree with means over draws of the shares from their prior,
+// with sums over σ and closed forms for coefficients. The true effect may go up and down, so that
+// the posterior has modes of both signs, and a value may have no rows.
 func TestMonotonicOfManySteps(t *testing.T) {
 	testkit.Long(t)
 	for name, means := range map[string][]float64{
@@ -229,7 +229,7 @@ func TestMonotonicOfManySteps(t *testing.T) {
 		se := math.Sqrt(squares - 1.0/draws)
 		assert.InDelta(t, total-math.Log(draws), float64(*result.LogEvidence), 5*math.Hypot(se, float64(*result.LogEvidenceSE))+0.001, name)
 		assert.InDelta(t, share, float64(result.Shares[0].Mean), 5*math.Sqrt(squares)*float64(result.Shares[0].SD)+5*float64(result.Shares[0].MeanSE), name)
-		if name == "none" { // nothing is known of the sign, and little of the shares
+		if name == "none" { // the data say nothing about the sign, and little about the shares
 			assert.InDelta(t, 0.1, float64(result.Shares[0].Mean), 0.03)
 			assert.Less(t, float64(result.Effects[1].Q025), 0.0)
 			assert.Greater(t, float64(result.Effects[1].Q975), 0.0)
@@ -259,11 +259,11 @@ func newStepSums(x, y []float64) *stepSums {
 	return s
 }
 
-// stepSigmas is the number of values of log σ in the sum over them.
+// stepSigmas is the number of values of log σ in a sum over σ.
 const stepSigmas = 40
 
-// grid returns log p(y, σ | ζ), with the weight of a step of log σ, at values of σ, and the mean of
-// b given these.
+// grid returns log p(y, σ | ζ), with the weight of a step of log σ, on a grid of σ, and the mean of
+// b given each σ.
 func (s *stepSums) grid(shares []float64) (logs, coefficients [stepSigmas]float64) {
 	column := make([]float64, len(s.count))
 	mean := 0.0
@@ -316,7 +316,7 @@ func TestMonotonicOfEitherSign(t *testing.T) {
 	assert.Greater(t, float64(b.Q975), float64(b.SD))
 }
 
-// A predictor of two values has one step: its effect is the effect of a number, for every response.
+// A predictor of two values has one step, and its effect is linear, for every response.
 func TestMonotonicOfOneStep(t *testing.T) {
 	testkit.Slow(t)
 	text := stepTable(8, 50, []float64{0, 1})
@@ -335,8 +335,7 @@ func TestMonotonicOfOneStep(t *testing.T) {
 }
 
 // The evidence of counts by groups is an integral over the first of two shares. The integrand is
-// the evidence of a regression on the column that these shares make, with the prior of the
-// coefficient.
+// the evidence of a regression on the column for these shares, with the prior of the coefficient.
 func TestMonotonicCounts(t *testing.T) {
 	testkit.Long(t)
 	text := stepTable(9, 80, []float64{0, 1.5, 1.8})
@@ -367,8 +366,8 @@ func TestMonotonicCounts(t *testing.T) {
 	assert.InDelta(t, logsum.Of(logs), float64(*result.LogEvidence), 4*math.Hypot(math.Sqrt(variance), float64(*result.LogEvidenceSE))+0.005)
 }
 
-// Rows of another table have the linear predictors of the run's own rows, for all values of x. A
-// value without rows is predicted by the prior of its shares.
+// Rows of a new table have the linear predictors of equal rows of the run, for all values of x. For
+// a value without rows, the prior of its share is used.
 func TestRowsOfMonotonicEffects(t *testing.T) {
 	testkit.Long(t)
 	stored := finished(t, "epil.csv", frame.Options{Formula: `log1p(y) ~ lbase + mo(period, "1", "2", "3", "4", "5")`})
@@ -412,8 +411,8 @@ func TestWhatMonotonicEffectsCannotBe(t *testing.T) {
 	require.ErrorContains(t, err, "nor monotonic effects")
 }
 
-// A model of a selection has the evidence of its own run, even if its effect has another sign than
-// in the model of all terms, so that shares that suit one do not suit the other.
+// A model in a selection has the evidence of a run of this model, even if its monotonic effect has
+// another sign, and other shares, than in the model with all terms.
 func TestMonotonicSignsOfSubmodels(t *testing.T) {
 	testkit.Long(t)
 	random := stream.Rand(12, "signs")

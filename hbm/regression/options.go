@@ -30,7 +30,8 @@ var sdPriors = enum.New[SDPrior]("prior of standard deviations", "half-normal", 
 // String returns the name on the command line.
 func (p SDPrior) String() string { return sdPriors.String(p) }
 
-// text writes the prior in the syntax of --prior: an exponential prior has its rate.
+// text writes the prior in the syntax of the flag --prior, with the rate of an exponential prior,
+// and with the scale of another.
 func (p SDPrior) text(scale float64) string {
 	if p == ExponentialSD {
 		return fmt.Sprintf("%s(%.4g), mean %.4g", p, 1/scale, scale)
@@ -57,16 +58,16 @@ type Options struct {
 	// of the response. It replaces InterceptScale.
 	Intercept *NormalPrior `json:"intercept,omitempty"`
 	// SDPrior is the prior of the standard deviation of a varying effect, and SDScale its scale in
-	// units of sd(y) for one standard deviation of its column, or for the whole of a column of
-	// zeros and ones; 0 stands for 1.
+	// units of sd(y), for one standard deviation of its column or, in a column of zeros and ones,
+	// for a change from 0 to 1; 0 stands for 1.
 	SDPrior SDPrior `json:"sd_prior"`
 	SDScale float64 `json:"sd_scale"`
 	// Correlation is η of the LKJ prior of the correlations of varying effects; 0 stands for 2.
 	Correlation float64 `json:"correlation"`
 	// Degrees are the degrees of freedom of the student likelihood; 0 stands for 4.
 	Degrees float64 `json:"degrees"`
-	// ResponseMean and ResponseSD are the mean and sd(y) of a continuous response, to which its
-	// priors refer. For a positive response ResponseMean is the centre of the prior of the
+	// ResponseMean and ResponseSD are the mean and sd(y) of a continuous response, in whose units
+	// its priors are. For a positive response ResponseMean is the centre of the prior of the
 	// intercept. If ResponseSD is 0, both come from the table. Responses drawn from the priors need
 	// both.
 	ResponseMean float64 `json:"response_mean,omitempty"`
@@ -78,9 +79,8 @@ type Options struct {
 	Select bool `json:"select"`
 	// Models is the prior over models if Select is set. A model makes decisions of two kinds:
 	// whether it contains a term, and whether a term that it contains varies by a grouping. The
-	// prior gives all models the same probability, or gives all decisions of a kind the same
-	// probability of yes: a known one, or an unknown one with the prior Beta(a, b). The zero value
-	// is betabinomial:1,1.
+	// prior gives all models the same probability, or all decisions of a kind the same probability
+	// of yes: a number, or unknown with the prior Beta(a, b). The zero value is betabinomial:1,1.
 	Models space.Prior `json:"models"`
 }
 
@@ -213,7 +213,7 @@ func (p *TermPrior) UnmarshalText(text []byte) (err error) {
 	return err
 }
 
-// setTermPriors sets the priors of single terms. The error for a prior of no term names the
+// setTermPriors sets the priors of single terms. If a prior names no term, the error lists the
 // possible terms.
 func (r *Regression) setTermPriors() error {
 	for _, p := range r.Options.Terms {
@@ -223,7 +223,7 @@ func (r *Regression) setTermPriors() error {
 			for _, j := range r.Frame.EffectColumns() {
 				c := r.Frame.Columns[j]
 				if c.Name == formula.InterceptName {
-					continue // its coordinate, at the mean of the columns, has another meaning
+					continue // its coordinate is the intercept at the mean of the columns
 				}
 				if names = append(names, c.Name); c.Name == p.Effect {
 					found = true

@@ -25,9 +25,9 @@ func termPriors(t *testing.T, texts ...string) (priors []TermPrior) {
 	return priors
 }
 
-// The prior of a term is the prior of the coefficient in the units of the table. x has its own
+// The prior of a term is the prior of the coefficient in the units of the table. Here x has its own
 // coefficient prior, the standard deviation of the intercepts has a prior of another family, and
-// everything else has its prior as before.
+// all other parameters have the default priors.
 func TestTermPriors(t *testing.T) {
 	f := frameOf(t, grouped18, frame.Options{Formula: "y ~ x + z + (1 + z | g)"})
 	r := newRegression(t, f, Options{Terms: termPriors(t, "b:x=normal(0.5,0.25)", "sd:(Intercept)|g=exponential(2)", "sd:z|g=half-cauchy(3)")})
@@ -92,9 +92,9 @@ func TestTermPriorErrors(t *testing.T) {
 	}
 }
 
-// The prior of the correlations of a model with some of the varying terms is the LKJ prior of the
-// model alone, for any order of terms in the formula. The density of a correlation matrix R is
-// |R|^(η−1) over a constant. Here two of three columns vary.
+// The prior of the correlations of a model with some of the varying terms is the LKJ prior for its
+// own columns, for any order of terms in the formula. The density of a correlation matrix R is
+// |R|^(η−1) divided by a constant. Here two of three columns vary.
 func TestSubmodelsHaveTheirOwnLKJPrior(t *testing.T) {
 	const eta = 2.0
 	random := stream.Rand(1, "lkj")
@@ -133,7 +133,7 @@ func TestSubmodelsHaveTheirOwnLKJPrior(t *testing.T) {
 	}
 }
 
-// Graphs and host have the same prior density of hyperparameters in every model.
+// The prior density of hyperparameters is the same in graphs and on the host, in every model.
 func TestSubmodelPriorsOfGraphsAndHost(t *testing.T) {
 	r := newRegression(t, frameOf(t, grouped18, frame.Options{Formula: "y ~ x + z + (1 + x + z | g)"}), Options{Select: true, Correlation: 1.3, Terms: termPriors(t, "b:x=normal(1,2)", "sd:z|g=exponential(4)")})
 	random := stream.Rand(2, "lkj")
@@ -164,15 +164,15 @@ func TestSubmodelPriorsOfGraphsAndHost(t *testing.T) {
 	require.InDeltaSlice(t, want, out.Value(), 1e-9)
 }
 
-// The evidence of a model is the evidence of its own formula. It depends neither on the order of
-// terms nor on other terms of the formula that it was selected from.
+// The evidence of a model in a selection is the evidence of a regression with its formula. It
+// depends neither on the order of terms nor on the other terms of the selection.
 func TestEvidencesOfSubmodelsAreTheirOwn(t *testing.T) {
 	testkit.Long(t)
 	formulas := []string{
 		"y ~ x + z + (1 + x | g) + (1 | h)", "y ~ z + x + (1 | h) + (1 + x | g)", "y ~ x + s + (1 + s + x | g) + (1 | h)", "y ~ x + z + x:z + (1 + x + z | g)",
 	}
 	type answer struct{ logEvidence, se float64 }
-	found := map[string]map[string]answer{} // by a model, and the formula it came from
+	found := map[string]map[string]answer{} // by model, and formula of the selection
 	for _, source := range formulas {
 		r := newRegression(t, frameOf(t, grouped18, frame.Options{Formula: source}), Options{Select: true, Correlation: 1.5})
 		all := r.newIntegral(1)

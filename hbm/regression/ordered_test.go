@@ -72,7 +72,7 @@ func orderedEvidence(y, x []float64, group []int, groups int, cdf, quantile func
 					for n := range nodes {
 						product := make([]float64, groups)
 						for g := range product {
-							product[g] = math.Exp(weights[n] + distuv.UnitNormal.LogProb(nodes[n][0])) // which the rule leaves out
+							product[g] = math.Exp(weights[n] + distuv.UnitNormal.LogProb(nodes[n][0])) // not in the rule
 						}
 						for i, v := range y {
 							p := below[i][n][a]
@@ -97,8 +97,8 @@ func orderedEvidence(y, x []float64, group []int, groups int, cdf, quantile func
 	return floats.LogSumExp(terms)
 }
 
-// Evidences of a slope, cut points and effects of groups agree with the integral by definition, for
-// usual categories, for a category that is never seen, and for groups of one category each.
+// Evidences of a slope, cut points and effects of groups agree with the function orderedEvidence,
+// for usual categories, for a category that is never seen, and for groups of one category each.
 func TestOrderedGroups(t *testing.T) {
 	testkit.Long(t)
 	wave := func(i int) float64 { return math.Sin(float64(3*i)) + float64(i%2) }

@@ -20,11 +20,11 @@ import (
 //
 // Here x_i and z_gi are the row of the columns of the population and of the varying columns, β_m
 // and b_gjm the coefficients and effects, and Λ_g the Cholesky factor of the covariance of the
-// effects of a level. Standard deviations and correlations are the same in all planes. Planes are
-// coordinates of K scores that treat categories alike (see [likelihood.UnorderedCategories]). So
-// the log odds of any two categories have the same prior, which is the prior of logistic
-// regression. Coefficients, effects and predictors are stored plane by plane; so are the effects
-// within a level.
+// effects of a level. Standard deviations and correlations are the same in all planes. The M
+// predictors are coordinates of K scores in which all categories are treated alike (see
+// [likelihood.UnorderedCategories]). So the log odds of any two categories have the same prior,
+// which is the prior of logistic regression. Coefficients, effects and predictors are stored plane
+// by plane; so are the effects within a level.
 
 // useUnordered makes the regression one of categories without an order.
 func (r *Regression) useUnordered() error {
@@ -42,11 +42,11 @@ func (r *Regression) useUnordered() error {
 	return nil
 }
 
-// coefficients returns the number of population effects, of all columns and planes.
+// coefficients returns the number of population effects, over all columns and planes.
 func (r *Regression) coefficients() int { return r.planes * len(r.Frame.Columns) }
 
-// effectCount returns the number of population effects in answers: of Frame.EffectColumns, for each
-// plane.
+// effectCount returns the number of population effects in answers: one for each of
+// Frame.EffectColumns and each plane.
 func (r *Regression) effectCount() int { return r.planes * len(r.Frame.EffectColumns()) }
 
 // effects returns the number of effects of a grouping, of all levels, columns and planes.
@@ -55,7 +55,7 @@ func (r *Regression) effects(g *varyingGroup) int { return r.planes * len(g.Leve
 // curvatures returns the number of curvatures of a row, one for each pair of planes.
 func (r *Regression) curvatures() int { return r.planes * (r.planes + 1) / 2 }
 
-// curvatureOf returns the place of the curvature of two planes.
+// curvatureOf returns the index of the curvature of two planes.
 func curvatureOf(a, b int) int {
 	if a < b {
 		a, b = b, a
@@ -63,11 +63,11 @@ func curvatureOf(a, b int) int {
 	return a*(a+1)/2 + b
 }
 
-// mostTrained is the largest number of effects of a level if a flow is trained: its graph holds
-// every node of a rule for each draw.
+// mostTrained is the largest number of effects of a level if a flow is trained, because its graph
+// holds every quadrature node of each draw.
 const mostTrained = 3
 
-// checkVarying returns an error if the effects of a level are too many to be integrated out.
+// checkVarying returns an error if a level has too many effects to be integrated out.
 func (r *Regression) checkVarying() error {
 	f := r.Frame
 	if f.Response.Conjugate() || r.inner == nil || r.perLevel() <= mostTrained {

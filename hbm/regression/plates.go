@@ -16,8 +16,8 @@ import (
 
 // PlateModel is a regression as a model with plates, sets of exchangeable members (see package
 // hbm), on the working scale, on which response and columns are centred and scaled. Every grouping
-// is a plate whose members are its levels, and the rows are a plate nested in the groupings.
-// Nothing is integrated out. The effects b_ja of column a of a grouping, in its levels j, are a
+// is a plate whose members are its levels, and the rows are a plate nested in the groupings. No
+// effects are integrated out. The effects b_ja of column a of a grouping, in its levels j, are a
 // variable on its plate, normal given the effects of the columns before it,
 //
 //	b_ja = Σ_{c<a} Λ_ac u_jc + Λ_aa u_ja,   u_ja ~ N(0, 1),
@@ -25,8 +25,8 @@ import (
 // so that the effects of a level have the covariance Λ Λᵀ of [Regression]. If a population effect
 // also varies by the largest grouping, the effects of that grouping are centred at it: their means
 // are a linear map A β of the population effects β. The variables are then A β + b, which the data
-// determine better than b. A grouping is nested in another one if each of its levels lies in one
-// level of the other, as classes lie in schools.
+// determine better than b. A grouping is nested in another grouping if each of its levels lies in
+// one level of the outer grouping, as classes lie in schools.
 type PlateModel struct {
 	// Model has the variables, and Data the values of the variables that are not latent.
 	Model *hbm.Model
@@ -63,15 +63,13 @@ func HasPlates(response likelihood.Kind) bool {
 }
 
 // Plates writes the regression as a model with plates. Inference starts near moments of the table.
-// The model has all terms of the formula; in a selection the other models lack some of the terms
-// (see platesSpace).
+// The model has all terms of the formula; see platesSpace for models that lack terms.
 func (r *Regression) Plates() (*PlateModel, error) {
 	return r.plates(r.nesting(), r.start(), r.inner, func(g *plateGroup) int { return len(g.Levels) })
 }
 
 // plates implements Plates, given the nesting of the groupings, the start of inference, the
-// grouping whose effects have population effects as means, and a rank by which groupings are
-// ordered.
+// grouping whose effects are centred at population effects (inner), and an order of groupings.
 func (r *Regression) plates(above [][]int, start []float64, inner *varyingGroup, rank func(g *plateGroup) int) (*PlateModel, error) {
 	if !HasPlates(r.Frame.Response) {
 		return nil, fmt.Errorf("families over all effects have no %s likelihood: want --family %s", r.Frame.Response, MarginalFamily)
@@ -102,8 +100,8 @@ func (r *Regression) plates(above [][]int, start []float64, inner *varyingGroup,
 		}
 	}
 	p.addGlobals(start)
-	// Coarse groupings come first, so that effects of groups are conditioned on the effects of
-	// groups around them.
+	// Coarse groupings come first, so that the effects of a group are conditioned on the effects of
+	// the groups that contain it.
 	coarsest := slices.Clone(p.groups)
 	slices.SortStableFunc(coarsest, func(a, b *plateGroup) int { return rank(a) - rank(b) })
 	for _, g := range coarsest {
@@ -132,9 +130,9 @@ func (r *Regression) nesting() [][]int {
 	return direct
 }
 
-// means returns A [q, P] with X = Z A in the columns of X that are combinations of columns of Z,
-// and with zeros in its other columns. It returns nil if there is no such column, or if the columns
-// of Z depend on each other.
+// means returns A [q, P] with X = Z A for the columns of X that are combinations of columns of Z. A
+// has zeros in its other columns. means returns nil without such columns, or if columns of Z are
+// dependent.
 func means(x, z *mat.Dense) *mat.Dense {
 	rows, q := z.Dims()
 	if x == nil || rows < q {
@@ -153,7 +151,7 @@ func means(x, z *mat.Dense) *mat.Dense {
 		fitted.MulVec(z, &solved)
 		fitted.SubVec(column, &fitted)
 		if mat.Norm(&fitted, 2) <= frame.DependentColumn*mat.Norm(column, 2) {
-			// rounding errors, of any relative size, would be data to an encoder
+			// an encoder would read rounding errors as data
 			for i, v := range solved.RawVector().Data {
 				if math.Abs(v) > frame.DependentColumn*mat.Norm(&solved, math.Inf(1)) {
 					a.Set(i, j, v)
@@ -168,8 +166,8 @@ func means(x, z *mat.Dense) *mat.Dense {
 	return a
 }
 
-// within returns the level of other in which each level of g lies, or nil if a level of g lies in
-// several levels of other.
+// within returns, for each level of g, the level of the grouping other in which it lies, or nil if
+// a level of g lies in several levels of other.
 func (g *varyingGroup) within(other *varyingGroup) []int32 {
 	index := slices.Repeat([]int32{-1}, len(g.Levels))
 	for row, level := range g.Index {
@@ -195,9 +193,8 @@ func toInt32(list []int) []int32 {
 const widestStart = 2
 
 // addGlobals adds the variables without a plate: standard deviations, partial correlations, σ and
-// population effects. In a family each variable depends on the variables before it. The error of a
-// coefficient depends on the standard deviations of its groupings, and without them its tail is too
-// heavy for any family.
+// population effects. In a family each variable depends on the variables before it. Population
+// effects come last: the width of their posterior depends on standard deviations.
 func (p *PlateModel) addGlobals(start []float64) {
 	r := p.regression
 	for j, c := range r.coordinates {
@@ -230,7 +227,7 @@ func (p *PlateModel) addEffects(g *plateGroup) {
 		p.Data[g.a] = mat.DenseCopyOf(g.means).RawMatrix().Data
 	}
 	for a, column := range g.Columns {
-		// Λ is lower triangular, so the effects of the columns so far determine their u.
+		// Λ is lower triangular, so the effects of earlier columns determine their u.
 		inputs := p.factorTerms(g.varyingGroup, a)
 		globals := len(inputs)
 		for _, b := range g.effects {
@@ -282,12 +279,12 @@ func rowTimes(matrix *Node, row int, vector *Node) *Node {
 	return ReduceSum(Mul(Squeeze(SliceAxis(matrix, axis, AxisElem(row)), axis), vector), -1)
 }
 
-// orOne returns x, with 1 in place of absent entries, for which x and present are 0.
+// orOne returns x, with 1 for absent entries, for which x and present are 0.
 func orOne(x, present *Node) *Node { return Add(x, OneMinus(present)) }
 
-// factorTerms returns the standard deviations and partial correlations that rows 0 … a of Λ depend
-// on, as factorNodes expects them. Each standard deviation is followed by a term that says whether
-// the model has it.
+// factorTerms returns the standard deviations and partial correlations on which rows 0 … a of Λ
+// depend, as factorNodes expects them. Each standard deviation is followed by a term that says
+// whether the model has it.
 func (p *PlateModel) factorTerms(g *varyingGroup, a int) (terms []hbm.Term) {
 	for c := range a + 1 {
 		terms = append(terms, p.globals[g.sd[c]], hbm.Present(p.globals[g.sd[c]]))
@@ -300,9 +297,8 @@ func (p *PlateModel) factorTerms(g *varyingGroup, a int) (terms []hbm.Term) {
 	return terms
 }
 
-// factorNodes returns rows 0 … a of Λ, nil for zeros (see Regression.factor), and whether the model
-// has these columns. Coordinates of correlations that it lacks are zero, and so are the
-// correlations.
+// factorNodes returns rows 0 … a of Λ, with nil for zeros (see Regression.factor), and whether the
+// model has these columns. Correlations that a model lacks are zero, like their coordinates.
 func (p *PlateModel) factorNodes(g *varyingGroup, a int, values []*Node) (rows [][]*Node, present []*Node) {
 	next := func() (value *Node) {
 		value, values = values[0], values[1:]
@@ -322,8 +318,8 @@ func (p *PlateModel) factorNodes(g *varyingGroup, a int, values []*Node) (rows [
 			}
 		}
 		if len(rows[c]) > 1 {
-			// A standard deviation at its lower bound, times the share that a correlation of nearly
-			// one leaves, would be below the bound.
+			// A standard deviation at its lower bound, times √(1 − ρ²) for a correlation ρ of
+			// nearly one, would be below the bound.
 			least := leastRatioOf(rest) * p.regression.coordinates[g.sd[c]].unit
 			rest = Mul(in, MaxScalar(rest, least))
 		}
@@ -375,7 +371,7 @@ func (p *PlateModel) addResponse() {
 		}
 		return sum
 	}, inputs...)
-	var sigma hbm.Term = hbm.Number(1) // rows of known standard errors were scaled to unit noise
+	var sigma hbm.Term = hbm.Number(1) // rows with known standard errors were scaled to unit noise
 	if r.noise >= 0 {
 		sigma = p.globals[r.noise]
 	}
@@ -394,7 +390,7 @@ func (p *PlateModel) addResponse() {
 	p.Data[p.y] = r.y
 }
 
-// design returns X with zeros in the columns whose effects are means of the effects of a grouping.
+// design returns x with zeros in columns at whose effects a grouping is centred.
 func (p *PlateModel) design(x *mat.Dense) *mat.Dense {
 	if x == nil {
 		return nil

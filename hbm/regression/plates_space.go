@@ -11,18 +11,17 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// mostPlateModels is the largest number of models of a selection by a family over all effects,
-// because the evidence of each model takes thousands of draws of all effects.
+// mostPlateModels is the largest number of models of a selection by a family over all effects: the
+// evidence of each model takes thousands of draws.
 const mostPlateModels = 128
 
 // platesSpace is the space of the models of a selection, in the coordinates of the model with
 // plates (groupings and rows, see PlateModel). A code [S] names a model; B is a number of codes, D
 // of coordinates and C of features. Effects that a model lacks are zero. If a term does not vary,
-// the members of its plate have the effect of the population, so that plates are the same for all
-// models.
+// all members of its plate have the population effect, so that plates are the same for all models.
 type platesSpace struct {
 	*effectSpace
-	owner []int32 // for each coordinate, the coordinate of the regression; a model has both or neither
+	owner []int32 // for each coordinate, a coordinate of the regression: a model has both or neither
 	// features are the coordinates of the regression that distinguish models and are in no plate
 	features []int32
 }
@@ -85,7 +84,7 @@ func (s *platesSpace) Features(codes *Node, dtype dtypes.DType) *Node {
 	return StopGradient(ConvertDType(space.TakeColumns(s.effectSpace.Mask(codes), s.features), dtype))
 }
 
-// startNear returns the option to start inference near n numbers of start, from number first on.
+// startNear returns the option to start inference near the n numbers of start from index first on.
 func (p *PlateModel) startNear(start []float64, first, n int) []hbm.Option {
 	var sds []float64
 	for _, c := range p.regression.coordinates[first : first+n] {
@@ -94,8 +93,8 @@ func (p *PlateModel) startNear(start []float64, first, n int) []hbm.Option {
 	return []hbm.Option{hbm.Near(start[first:first+n], sds)}
 }
 
-// effectOf returns the effects of a column of a grouping, or the effect of the population in models
-// in which it does not vary by the grouping.
+// effectOf returns the effects of a column of a grouping, or the population effect in models in
+// which the column does not vary by the grouping.
 func (p *PlateModel) effectOf(g *plateGroup, column int) hbm.Term {
 	effect := g.effects[column]
 	if g.a == nil || !p.regression.Options.Select {

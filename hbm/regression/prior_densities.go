@@ -22,7 +22,7 @@ func (p SDPrior) density(scale float64) hbm.Density {
 	return hbm.HalfNormal(hbm.Number(scale))
 }
 
-// scaleLink is scaleMap as a link, for variables that are one number.
+// scaleLink is the function of scaleMap, from real numbers to standard deviations, as a link.
 type scaleLink struct{ unit float64 }
 
 var _ hbm.Link = scaleLink{}
@@ -45,9 +45,9 @@ func (l scaleLink) ToEvent(u *Node, _ []int) (value, logDet *Node) {
 	return Squeeze(MaxScalar(s.scale, leastRatioOf(u)*l.unit), -1), ReduceSum(AddScalar(Add(s.logRatio, s.logSlope), math.Log(l.unit)), -1)
 }
 
-// leastRatioOf returns the bound in the float type of a node. Smaller effects would round away in a
-// sum of a coefficient and an effect: their distances in standard deviations would be zero, and
-// their density too large.
+// leastRatioOf returns the lower bound of standard deviations in the float type of a node. Smaller
+// effects would be lost by rounding in a sum of a coefficient and an effect: the difference from
+// the coefficient would be zero, and the density too large.
 func leastRatioOf(x *Node) float64 {
 	if x.DType() == dtypes.Float32 {
 		return leastRatio32
@@ -72,7 +72,7 @@ func (p *PlateModel) partialCorrelation(c coordinate) hbm.Density {
 		Draw: func(random *rand.Rand, _ [][]float64, x []float64) {
 			for i := range x {
 				w := math.Atanh(2*distuv.Beta{Alpha: c.beta, Beta: c.beta, Src: random}.Rand() - 1)
-				x[i] = math.Copysign(math.Sqrt(4*c.beta*(math.Sqrt(1+w*w)-1)), w) // z of w
+				x[i] = math.Copysign(math.Sqrt(4*c.beta*(math.Sqrt(1+w*w)-1)), w) // z for w
 			}
 		},
 	}, later...)

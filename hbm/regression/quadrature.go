@@ -14,17 +14,17 @@ import (
 // effects, by adaptive Gauss-Hermite rules. The nodes of each level lie around the mode of its
 // effects, scaled by the curvature at the mode. B is the number of draws, J the number of levels
 // and n the number of rows. Nodes are found anew for every draw. No gradient passes through the
-// nodes, because the integral does not depend on where they lie.
+// nodes, because the integral does not depend on their positions.
 type quadratureRows struct {
 	row    likelihood.Likelihood
 	y      []float64
 	times  []float64  // number of rows for which each row stands; nil if always 1
-	offset []float64  // or nil
+	offset []float64  // of the rows, or nil
 	v      *mat.Dense // columns of Regression.wide [n, W], or nil
 	z      [][]float64
-	member []float64 // [n, J]: 1 where a row is of a level
+	member []float64 // [n, J]: 1 where a row belongs to a level
 	levels int
-	nodes  [][]float64 // t of each node [q]
+	nodes  [][]float64 // t [q] of each node
 	weight []float64   // logarithm of the weight of each node, plus |t|²
 }
 
@@ -57,8 +57,8 @@ func newQuadratureRows(row likelihood.Likelihood, r *Regression, nodes [mostPerL
 	return l
 }
 
-// hermiteRule returns the product of q Gauss-Hermite rules of count nodes: the nodes t [q], and log
-// w + |t|² for each node, where w is its weight.
+// hermiteRule returns the product of q Gauss-Hermite rules of count nodes each: the nodes t [q],
+// and log w + |t|² for each node, where w is its weight.
 func hermiteRule(q, count int) (nodes [][]float64, weights []float64) {
 	t, w := make([]float64, count), make([]float64, count)
 	quad.Hermite{}.FixedLocations(t, w, math.Inf(-1), math.Inf(1))
@@ -84,7 +84,7 @@ func hermiteRule(q, count int) (nodes [][]float64, weights []float64) {
 }
 
 func (l *quadratureRows) logDensity(w *Node, factor [][]*Node, logNoise *Node) *Node {
-	var like, base *Node // a node of the right type, and η without the inner effects [1 or B, n]
+	var like, base *Node // a node of the float type, and η without inner effects [1 or B, n]
 	switch {
 	case w != nil:
 		like = w

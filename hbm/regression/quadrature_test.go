@@ -120,8 +120,7 @@ func TestQuadrature(t *testing.T) {
 				assert.InDelta(t, want, got[k], test.tolerance)
 			}
 			if test.tolerance > 1e-5 {
-				// the gradient of the integral is the gradient of the rule only if the rule is
-				// exact
+				// gradients of rule and integral agree only if the rule is exact
 				return
 			}
 			exec, err := NewExec(testkit.Backend(t), func(theta *Node) *Node {

@@ -19,7 +19,7 @@ import (
 	"github.com/transdim/vti/table"
 )
 
-// Record is the request of a run, with everything needed to repeat or continue it.
+// Record holds the settings of a run, with everything that is needed to repeat or continue it.
 type Record struct {
 	run.Header
 	// Frame and Model are the options of the frame and of the regression.
@@ -27,8 +27,8 @@ type Record struct {
 	Model Options       `json:"model"`
 	// Slices says that the table is a Parquet file, read one row group at a time.
 	Slices bool `json:"slices,omitempty"`
-	// Family is the name of the variational family: MarginalFamily, for which "" stands too, or the
-	// name of an [hbm.Family].
+	// Family is the name of the variational family: MarginalFamily or "" for effects integrated
+	// out, or the name of an [hbm.Family].
 	Family string `json:"family,omitempty"`
 	// Flow holds the settings of the flow q(θ | m).
 	Flow  cosmic.Config `json:"flow"`
@@ -46,10 +46,10 @@ type Record struct {
 	// and Shape their structure; 0 and nil for all other runs.
 	Amortize int    `json:"amortize,omitempty"`
 	Shape    *Shape `json:"shape,omitempty"`
-	// TrainedBy is the absolute path of the run that trained the family, if this one did not.
+	// TrainedBy is the absolute path of the run that trained the family; "" if this run trained it.
 	TrainedBy string `json:"trained_by,omitempty"`
 	// CertifyDraws is the number of draws that certify the answer. With MarginalFamily every model
-	// also has a pilot run, whose draws are not counted.
+	// also has a few first draws, which are not counted.
 	CertifyDraws int `json:"certify_draws,omitempty"`
 	// Seed is the root of every random stream.
 	Seed uint64 `json:"seed"`
@@ -129,8 +129,8 @@ func (r *Record) PlateFamily() (family hbm.Family, ok bool, err error) {
 // FamilyRun returns the run of a family of package hbm that the record describes. In the record it
 // replaces zeros by their defaults.
 func (r *Record) FamilyRun(family hbm.Family) FamilyRun {
-	// Effects of levels are centred at the population effects. If the posterior allows standard
-	// deviations near zero, float32 rounds away the distances of effects from their centres.
+	// Effects of levels are centred at population effects. If standard deviations may be near zero,
+	// float32 loses the difference between effects and their centres.
 	if r.DType == dtypes.InvalidDType && r.Amortize == 0 && r.Members == 0 {
 		r.DType = dtypes.Float64
 	}
@@ -163,7 +163,7 @@ func (r *Result) writeTables(dir string) error {
 	return run.WriteAnswer(dir, r, files)
 }
 
-// Files returns patterns of the names of the files that a run writes beside the files of every run.
+// Files returns patterns of the names of files that only runs of regressions write.
 func Files() []string {
 	return []string{
 		"effects.csv", "sds.csv", "cuts.csv", "varying.csv", "checks.csv", "terms.csv", "models.csv",

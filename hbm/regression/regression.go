@@ -21,9 +21,8 @@ import (
 //	η = X β + Σ_g Z_g b_g,   b_gj = Λ_g u_gj for each level j,
 //	u_gj ~ N(0, I),        Λ_g = diag(s_g) L_g,
 //
-// where L is the Cholesky factor of the correlations. The effects u of the grouping with the most
-// effects, the inner grouping, are integrated out. The effects of the other, outer groupings are
-// coordinates.
+// where L is the Cholesky factor of the correlations. The effects u of the inner grouping (with the
+// most effects) are integrated out. The effects of the other, outer groupings are coordinates.
 type Regression struct {
 	// Frame is the design of the regression, and Options its priors.
 	Frame   *frame.Frame
@@ -32,30 +31,30 @@ type Regression struct {
 	AllModels bool
 
 	y           []float64  // [n] on the working scale
-	offset      []float64  // [n] of responses that are not continuous, or nil
+	offset      []float64  // [n] if the response is not continuous, or nil
 	x           *mat.Dense // [n, P] on the working scale, or nil
 	yMean, ySD  float64
 	xMean, xSD  []float64
 	groups      []*varyingGroup
-	inner       *varyingGroup // whose effects are integrated out; nil if nothing varies
+	inner       *varyingGroup // its effects are integrated out; nil without groupings
 	coordinates []coordinate
 	monotonic   []monotonic
 	noise       int                          // the coordinate of log σ or of the other parameter of the response, or −1
-	categories  likelihood.OrderedCategories // of the response; nil for others
+	categories  likelihood.OrderedCategories // categories of an ordered response; nil for others
 	unordered   likelihood.UnorderedCategories
 	planes      int // M, the number of linear predictors of a row; see planes.go
 	firstCut    int // the coordinate of the first parameter of categories
 	space       *effectSpace
 	questions   []question
-	sdNames     []string // see listSDs
+	sdNames     []string // names from listSDs
 	// logJacobian, added to the log density of the working response, gives the log density of the
 	// response in the table
 	logJacobian float64
 	likelihood  func() groupedLikelihood // density of the response for flows; made when it is first called
-	joint       func() *jointEffects     // of the distinct rows; made when it is first called
+	joint       func() *jointEffects     // effects, for the distinct rows; made when it is first called
 	distinct    func() *Regression       // see newDistinct; made when it is first called
-	times       []float64                // of distinct rows: how many rows each stands for; else nil
-	rowOf       []int                    // of distinct rows: the place of each row of the table; else nil
+	times       []float64                // number of rows that each distinct row stands for, or nil
+	rowOf       []int                    // index of the distinct row for each row of the table, or nil
 	prepared    bool                     // whether Prepare has set units
 }
 
@@ -82,7 +81,7 @@ const (
 	noiseCoordinate                            // log σ
 	effectCoordinate                           // u
 	cutCoordinate                              // z of a cut point; see likelihood.OrderedCategories
-	stepCoordinate                             // coefficient of a later step of a monotonic effect; the first step has the prior
+	stepCoordinate                             // coefficient of a later step of a monotonic effect; its first step has the prior
 	stickCoordinate                            // z of a share of a step; see monotonic
 )
 
@@ -97,10 +96,10 @@ type coordinate struct {
 	// prior is the prior of a standard deviation, and scale its scale on the working scale
 	prior SDPrior
 	scale float64
-	// A partial correlation of two columns is given the columns that come before both. later holds
-	// the coordinates of the standard deviations of the other columns that come after the first of
-	// the two and are correlated with it. For each of these columns that a model lacks, b is
-	// smaller by ½, so that the model has the LKJ prior of its own columns.
+	// A partial correlation of two columns is conditional on the columns before both. later holds
+	// the coordinates of the standard deviations of other columns that come after the first of the
+	// two and are correlated with it. For each of these other columns that a model lacks, b is
+	// smaller by ½, so that the model has the LKJ prior for its own columns.
 	later []int
 }
 
@@ -190,7 +189,7 @@ func (r *Regression) layOut() {
 		r.coordinates = append(r.coordinates, c)
 		return len(r.coordinates) - 1
 	}
-	plane := func(m int) string { // prefix of coordinates, whose planes differ from the log odds of answers
+	plane := func(m int) string { // prefix of coordinates; planes are not the log odds of answers
 		if r.unordered == nil {
 			return ""
 		}
@@ -212,7 +211,7 @@ func (r *Regression) layOut() {
 		for _, c := range g.Spreads() {
 			g.sd = append(g.sd, add(coordinate{kind: sdCoordinate, name: g.SpreadName(c), unit: r.Options.SDScale, prior: r.Options.SDPrior, scale: r.Options.SDScale}))
 		}
-		for len(g.sd) < q { // a smooth function has one for all columns
+		for len(g.sd) < q { // a smooth function has one sd for all columns
 			g.sd = append(g.sd, g.sd[0])
 		}
 		for a := range q {
@@ -220,8 +219,8 @@ func (r *Regression) layOut() {
 			for b := range a {
 				if r.Frame.Correlated(g.Grouping, a, b) {
 					// LKJ(η) as partial correlations given the columns before b: Beta(β, β) on (−1,
-					// 1), with β = η and ½ more for each column left (Lewandowski, Kurowicka and
-					// Joe 2009).
+					// 1), with β = η plus ½ for each of the columns left (Lewandowski, Kurowicka
+					// and Joe 2009).
 					c := coordinate{kind: partialCoordinate, name: frame.CorrelationName(g.Columns[b].Name, g.Columns[a].Name, g.Name)}
 					for k := b + 1; k < q; k++ {
 						if k != a && r.Frame.Correlated(g.Grouping, a, k) {

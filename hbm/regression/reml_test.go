@@ -17,7 +17,7 @@ import (
 type classical struct {
 	logLikelihood float64
 	fixed, errors []float64
-	sd            [][]float64 // by grouping and column
+	sd            [][]float64 // standard deviations, by grouping and column
 	correlation   float64     // of the first two columns of the first grouping
 	sigma         float64
 }
@@ -41,7 +41,7 @@ func fitClassical(t testing.TB, r *Regression, restricted bool) classical {
 			return math.Inf(-1)
 		}
 		value := -n*(math.Log(2*math.Pi)/2+math.Log(r.ySD)) - m.logDet/2 - (m.yy-mat.Dot(m.vy, &solved))/2
-		if restricted { // ∫ dβ in the units of the table
+		if restricted { // integral over β in the units of the table
 			value += p*(math.Log(2*math.Pi)/2+math.Log(r.ySD)) - cholesky.LogDet()/2
 			for _, sd := range r.xSD {
 				value -= math.Log(sd)

@@ -23,12 +23,12 @@ type response struct {
 	cuts []float64
 }
 
-// responseOf returns the distribution with noise σ.
+// responseOf returns the distribution of the response with noise sigma.
 func (r *Regression) responseOf(sigma float64) response {
 	return response{Row: r.rowLikelihood(), sigma: sigma}
 }
 
-// responseAt returns the distribution at θ.
+// responseAt returns the distribution of the response at θ.
 func (r *Regression) responseAt(mask []bool, theta []float64) response {
 	switch {
 	case r.unordered != nil:
@@ -106,13 +106,13 @@ func (g response) probabilities(eta, dst []float64) {
 }
 
 // linearised returns a response roughly on the scale of the linear predictor. For positive
-// responses, whose shape parameters of a thousand determine effects to a thousandth, it is exactly
-// on that scale. Censored responses are stored as negative numbers.
+// responses it is exactly on this scale, because a shape parameter of a thousand determines effects
+// to a thousandth. Censored responses are stored as negative numbers.
 func (r *Regression) linearised(y float64) float64 {
 	if r.Frame.Response.HasUnit() {
 		return math.Log(math.Abs(y))
 	}
-	if r.categories != nil { // as if categories were shares
+	if r.categories != nil { // as if categories were equally spaced shares
 		y /= float64(r.categories.Levels() - 1)
 	}
 	return r.Frame.Response.Link().Linear(y)

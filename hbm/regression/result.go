@@ -19,7 +19,7 @@ import (
 // Figure is a float64 that JSON shows as null when it is not finite.
 type Figure = report.Number
 
-// Result is the answer in the user's words: the object that --json prints.
+// Result is the answer in the units and names of the table: the object that the flag --json prints.
 type Result struct {
 	run.Origin
 	// Family is the name of the family.
@@ -80,7 +80,7 @@ type GroupSummary struct {
 	// Name is the name of the grouping, and Levels the number of its levels.
 	Name   string `json:"name"`
 	Levels int    `json:"levels"`
-	// Line is the column of the population around which a smooth function bends; "" for a grouping.
+	// Line is the column of the linear part of a smooth function; "" for a grouping.
 	Line string `json:"line,omitempty"`
 }
 
@@ -89,8 +89,8 @@ type GroupSummary struct {
 type Summary struct {
 	// Name is the name of the number.
 	Name string `json:"name"`
-	// Mean and SD are null if draws do not resolve them, for example if the tail of a quantity is
-	// too heavy to have them. MeanSE and SDSE are their Monte Carlo standard errors.
+	// Mean and SD are null if draws do not determine them, for example if a quantity has such a
+	// heavy tail that it has no moments. MeanSE and SDSE are their Monte Carlo standard errors.
 	Mean   Figure `json:"mean"`
 	MeanSE Figure `json:"mean_se"`
 	SD     Figure `json:"sd"`
@@ -103,7 +103,7 @@ type Summary struct {
 // LevelSummary is the posterior of the effect of a level: the coefficient of a term in the level
 // less its coefficient in the population.
 type LevelSummary struct {
-	// Smooth says that it is a coefficient of the basis of a smooth function.
+	// Smooth says that the effect is a coefficient of the basis of a smooth function.
 	Smooth bool `json:"smooth,omitempty"`
 	// Group and Level are the names of the grouping and its level, and Term the name of the term.
 	Group string `json:"group"`
@@ -116,12 +116,12 @@ type LevelSummary struct {
 	SDSE   Figure `json:"sd_se"`
 	Q025   Figure `json:"q025"`
 	Q975   Figure `json:"q975"`
-	// Rows is the number of rows of the level. Pooling is the share of the prior variance of its
-	// effect that these rows leave, from 0 (no pooling: the rows determine the effect) to 1
-	// (complete pooling: it comes from the other levels).
+	// Rows is the number of rows of the level. Pooling is the posterior variance of its effect
+	// divided by the prior variance, from 0 (no pooling: the rows determine the effect) to 1
+	// (complete pooling: other levels determine it).
 	Rows    int    `json:"rows"`
 	Pooling Figure `json:"pooling"`
-	// Unpooled is the effect estimated from the rows of the level alone, if they determine it.
+	// Unpooled is the effect estimated from only the rows of the level, if they determine it.
 	Unpooled *Figure `json:"unpooled,omitempty"`
 }
 
@@ -158,8 +158,8 @@ type Certificate struct {
 	// of draws.
 	KHat Figure `json:"khat"`
 	ESS  Figure `json:"ess"`
-	// RHat is R̂ of tempered chains, if they gave the answer because weights could not; KHat is
-	// null then.
+	// RHat is R̂ of tempered chains, if the answer comes from these chains because importance
+	// weights were unreliable; KHat is then null.
 	RHat          *Figure  `json:"rhat,omitempty"`
 	Draws         int      `json:"draws"`
 	ModelsChecked int      `json:"models_checked"`
@@ -174,7 +174,7 @@ func (r *Result) ExitStatus() int {
 	return r.Certificate.Verdict.ExitStatus()
 }
 
-// listedModels bounds the models that a result lists, unless AllModels asks for all.
+// listedModels bounds the number of models that a result lists, unless AllModels is set.
 const listedModels = 1000
 
 func (r *Regression) fill(result *Result, c *vti.Certificate, s *posteriorSample) {
@@ -245,7 +245,7 @@ func (r *Regression) fillSelection(result *Result, c *vti.Certificate) {
 			continue
 		}
 		evidence, se := model.LogEvidence+r.logJacobian, model.LogEvidenceSE
-		if !(se <= resolvedEvidence) || math.IsInf(model.KHat, 1) { // so few draws have no k̂
+		if !(se <= resolvedEvidence) || math.IsInf(model.KHat, 1) { // too few draws for k̂
 			evidence, se = math.NaN(), math.NaN()
 		}
 		result.Models = append(result.Models, ModelSummary{
@@ -255,9 +255,9 @@ func (r *Regression) fillSelection(result *Result, c *vti.Certificate) {
 	}
 }
 
-// resolvedEvidence is the largest standard error of a model's log evidence that is reported. With a
-// larger one the weights have fewer than four effective draws: the model is improbable, and its log
-// evidence and the error itself are not known.
+// resolvedEvidence is the largest standard error of a model's log evidence that is reported. A
+// larger error means fewer than four effective draws: the model is improbable, and neither its log
+// evidence nor the error is known.
 const resolvedEvidence = 0.5
 
 // poolingOf returns the posterior variance of an effect over its prior variance.
@@ -275,11 +275,12 @@ func (r *Regression) poolingOf(g *varyingGroup, s *posteriorSample, i, at int) F
 		second += x * x
 		prior += sd * sd
 	}
-	// Above 1, means of the effect differ between draws: the rows leave all of the variance.
+	// A ratio above 1 comes from means of the effect that differ between draws of other parameters:
+	// the rows determine nothing.
 	return Figure(min(1, (second-first*first/float64(n))/prior))
 }
 
-// codeText writes a code as digits, separated if an answer has more than one digit.
+// codeText writes a code as digits, with separators if a number has more than one digit.
 func codeText(code []int32) string {
 	parts := make([]string, len(code))
 	separator := ""

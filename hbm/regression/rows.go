@@ -21,7 +21,7 @@ import (
 
 // Rows returns the fitted rows if fresh is nil, else the rows of the table fresh, with the draws of
 // the run. Groups that the run has seen keep their effects. The effects of other groups are drawn
-// with the standard deviations and correlations of each draw.
+// from the standard deviations and correlations of each draw.
 func (r *StoredRun) Rows(fresh *table.Table) (*predict.Rows, error) {
 	return r.rows(fresh, rowsOptions{groups: true})
 }
@@ -34,7 +34,7 @@ func (r *StoredRun) Observed(fresh *table.Table) (*predict.Rows, error) {
 
 // rowsOptions chooses rows and their terms.
 type rowsOptions struct {
-	groups bool // whether rows have the effects of groups
+	groups bool // whether predictors include the effects of groups
 	repeat bool // one row for each trial or unit of weight of a row of a new table
 }
 
@@ -85,7 +85,7 @@ func (r *StoredRun) rows(fresh *table.Table, opt rowsOptions) (*predict.Rows, er
 	}
 	column := r.fillPopulation(rows, stored, fitted, design, first)
 	for k, g := range design.Groupings {
-		if !opt.groups && !g.Smooth { // a smooth function is of the population
+		if !opt.groups && !g.Smooth { // a smooth function belongs to the population
 			continue
 		}
 		if err := r.fillGrouping(rows, stored.Len(), column, fitted, fitted.Groupings[k], g, first); err != nil {
@@ -96,12 +96,11 @@ func (r *StoredRun) rows(fresh *table.Table, opt rowsOptions) (*predict.Rows, er
 }
 
 // fillPopulation adds to rows the columns of the population, with the draws of their effects. It
-// returns a function that gives the draws of the coordinate of a name, or nil if the run does not
-// have it.
+// returns a function from the name of a coordinate to its draws, or to nil if the run lacks it.
 func (r *StoredRun) fillPopulation(rows *predict.Rows, stored *draws.Draws, fitted, design *frame.Frame, first int) (column func(name string) []float64) {
 	columnOf := make(map[string]int, len(stored.Coordinates))
 	for j, name := range stored.Coordinates {
-		if _, repeated := columnOf[name]; !repeated { // population effects come first
+		if _, repeated := columnOf[name]; !repeated { // population effects go first
 			columnOf[name] = j
 		}
 	}
@@ -150,7 +149,7 @@ func (r *StoredRun) fillPopulation(rows *predict.Rows, stored *draws.Draws, fitt
 }
 
 // fillGrouping adds the effects of one grouping to rows, for n draws. fitted is the frame of the
-// run, seen its grouping, and g the grouping of the rows, which begin at row first.
+// run, seen the grouping in this frame, and g the grouping of the rows, which begin at row first.
 func (r *StoredRun) fillGrouping(rows *predict.Rows, n int, column func(name string) []float64, fitted *frame.Frame, seen, g *frame.Grouping, first int) error {
 	var levels []string // the levels that the rows have, each once
 	place := map[int]int{}
@@ -208,8 +207,8 @@ func (r *StoredRun) fillGrouping(rows *predict.Rows, n int, column func(name str
 
 // levelSpread holds draws of the covariance of the effects of a group around the population.
 type levelSpread struct {
-	sd          [][]float64   // of each effect, by draw
-	correlation [][][]float64 // of effects a > b, by draw; nil for none
+	sd          [][]float64   // standard deviation of each effect, by draw
+	correlation [][][]float64 // correlations of effects a > b, by draw; nil if they have none
 }
 
 func newLevelSpread(column func(name string) []float64, g *frame.Grouping) *levelSpread {
@@ -224,7 +223,7 @@ func newLevelSpread(column func(name string) []float64, g *frame.Grouping) *leve
 	return l
 }
 
-// factor returns the lower Cholesky factor of the covariance of a draw. Absent effects have
+// factor returns the lower Cholesky factor of the covariance in one draw. Absent effects have
 // variance 0.
 func (l *levelSpread) factor(draw int) [][]float64 {
 	factor := make([][]float64, len(l.sd))
@@ -295,8 +294,8 @@ func (r *StoredRun) Predictors() (response string, predictors []predict.Variable
 	return f.ResponseText(), predictors, seen, nil
 }
 
-// inOrder returns a table with the labels of a column in an order, which leaves out the labels that
-// the column lacks.
+// inOrder returns a table with the labels of a column in the given order, without labels that no
+// row has.
 func inOrder(t *table.Table, name string, order []string) (*table.Table, error) {
 	column, err := t.Lookup(name)
 	if err != nil {

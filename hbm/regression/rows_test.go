@@ -24,7 +24,7 @@ import (
 	"github.com/transdim/vti/table"
 )
 
-// finished runs a regression on a table of the repository and opens the finished run.
+// finished runs a regression on a table in testdata and opens the finished run.
 func finished(t *testing.T, name string, options frame.Options) *StoredRun {
 	t.Helper()
 	dir := t.TempDir()
@@ -42,8 +42,7 @@ func finished(t *testing.T, name string, options frame.Options) *StoredRun {
 }
 
 // TestRowsOfKnownAndNewGroups predicts known subjects of the sleep study, and a new one. Known
-// subjects must have the effects in the draws, and the new one effects with the variance between
-// subjects.
+// subjects must have the effects in the draws, and the new subject the variance of subjects.
 func TestRowsOfKnownAndNewGroups(t *testing.T) {
 	testkit.Slow(t)
 	stored := finished(t, "sleepstudy.csv", frame.Options{Formula: "Reaction ~ Days + (Days | Subject)"})
@@ -90,7 +89,7 @@ func TestRowsOfKnownAndNewGroups(t *testing.T) {
 		require.InDelta(t, intercept[s]+4*slope[s], eta, 1e-9)
 	}
 	// Given the draw, the new subject is normal around the population with the variance s0² + 2·4 ρ
-	// s0 s1 + 4² s1². The two checks together have 1 false alarm in 8,000.
+	// s0 s1 + 4² s1². The two checks together fail by chance once in 8,000.
 	s0, s1, rho := column("sd((Intercept) | Subject)"), column("sd(Days | Subject)"), column("cor((Intercept), Days | Subject)")
 	standard := make([]float64, len(unknown))
 	for s, eta := range unknown {
@@ -133,8 +132,8 @@ func mustRows(t *testing.T, stored *StoredRun) *predict.Rows {
 	return rows
 }
 
-// A run whose rows count successes, or have weights, takes rows of another table as one trial each.
-// They have the same predictors as by a table of a row for each trial. A new row needs no response.
+// A run whose rows count successes, or have weights, takes each row of another table as one trial.
+// It then has the predictors of a run with a row for each trial. A new row needs no response.
 func TestRowsOfCounts(t *testing.T) {
 	tables := map[string]string{
 		"k | trials(n) ~ scale(x) + (1 | g)":  "k,n,x,g\n3,4,1,a\n1,3,2.5,b\n2,3,-1,c\n0,2,0.5,a\n3,3,2,d\n",
@@ -176,8 +175,9 @@ func TestRowsOfCounts(t *testing.T) {
 	require.InDeltaSlice(t, draws[0], draws[2], 0.15)
 }
 
-// With the linear predictors that made a table the check finds nothing. Without the effect of a
-// column it finds the square of the column. The offset and the scaling of the response take part.
+// With the linear predictors that generated a table, the model check finds no misfit. If the
+// predictors lack the effect of the square of a column, it finds this square. The offset and the
+// scaling of the response take part.
 func TestCheckModel(t *testing.T) {
 	const n = 120
 	random := stream.Rand(1, "test")

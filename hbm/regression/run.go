@@ -21,7 +21,7 @@ import (
 const (
 	defaultSteps    = 400
 	defaultBatch    = 1024
-	quadratureBatch = 256 // each draw costs a density of the rows for each node
+	quadratureBatch = 256 // each draw costs a density of all rows for each node
 	quadratureDraws = 1 << 15
 	defaultLayers   = 3
 	studentSteps    = 800
@@ -41,7 +41,7 @@ func (r *Regression) Training(fit vti.Config) vti.Config {
 	return fit
 }
 
-// DefaultFlow returns the kind of flow for the regression: splines, which can follow the skewed
+// DefaultFlow returns the kind of flow for the regression: splines, which can represent the skewed
 // posteriors of standard deviations, or affine flows if there are many coordinates.
 func (r *Regression) DefaultFlow() cosmic.Kind {
 	if r.Dim() > cosmic.MaxCoupledDim {
@@ -50,7 +50,7 @@ func (r *Regression) DefaultFlow() cosmic.Kind {
 	return cosmic.Spline
 }
 
-// Run holds the settings of [Regression.Run]: of training, of certification and of files.
+// Run holds the settings of [Regression.Run]: training, certification and files.
 type Run struct {
 	// Fit holds the settings of training. Run sets Checkpoint, and the fields that
 	// [Regression.Training] sets. Progress is called with the loss for the response in the units of
@@ -65,7 +65,7 @@ type Run struct {
 	Precision float64
 	MaxTime   time.Duration
 	Status    func(text string)
-	// Again certifies the training of an earlier run in Dir, and trains nothing.
+	// Again says that Run certifies the training of an earlier run in Dir, without more training.
 	Again bool
 }
 
@@ -155,8 +155,8 @@ func (r *Regression) writeResult(result *Result, s *posteriorSample) error {
 	return errors.Join(fitted, r.writeDraws(result.RunDir, *result.Seed, s), result.writeTables(result.RunDir))
 }
 
-// CheckCheckpoint returns an error if the checkpoint in fit cannot be continued. It wraps
-// fs.ErrNotExist if there is none.
+// CheckCheckpoint returns an error if the checkpoint in fit cannot be continued. The error wraps
+// fs.ErrNotExist if there is no checkpoint.
 func (r *Regression) CheckCheckpoint(ctx gocontext.Context, device *gpu.Device, fit vti.Config) error {
 	if _, err := os.Stat(fit.Checkpoint); err != nil {
 		return err

@@ -49,7 +49,7 @@ func (r *Regression) integration() string {
 }
 
 // fill judges the integral, writes it and the check of the model to a result, and returns draws. It
-// lowers the verdict if rounding or a finer quadrature over effects changes densities.
+// lowers the verdict if rounding errors are large, or a finer quadrature changes densities.
 func (f *integral) fill(ctx gocontext.Context, result *Result) (*posteriorSample, error) {
 	r, c := f.r, f.certificate()
 	sample, err := f.sample(ctx)
@@ -121,7 +121,7 @@ func (f *integral) outerSample() vti.WeightedSample {
 }
 
 // notableQuadrature is the mean change of log densities by a finer quadrature, in nats, above which
-// a result has a note. Above hopelessQuadrature the verdict is failed.
+// a note is added to the result. Above hopelessQuadrature the verdict is failed.
 const (
 	notableQuadrature  = 0.02
 	hopelessQuadrature = 1
@@ -130,8 +130,8 @@ const (
 // finerNodes holds the numbers of nodes of the finer rules that check the rules of quadratureNodes.
 var finerNodes = [mostPerLevel + 1]int{1, 25, 14, 8, 7}
 
-// quadratureLoss returns the mean distance of a few log densities from their values by a finer
-// rule.
+// quadratureLoss returns the mean absolute difference between a few log densities and their values
+// by a finer quadrature rule.
 func (r *Regression) quadratureLoss(s vti.WeightedSample, seed uint64) (loss float64) {
 	const draws = 8
 	distinct := r.distinct()
@@ -151,12 +151,12 @@ func (r *Regression) noteLoss(loss float64, result *Result) {
 	}
 }
 
-// These tolerances are for the difference between an approximation and the exact integral, after
-// four of its standard errors have been subtracted. A larger difference counts against the
-// approximation. tolerableEvidence is for log evidences, in nats, tolerableShift for means, in
-// posterior standard deviations, and tolerableSpread for the relative difference of standard
-// deviations. tolerableEvidence is a quarter of the standard error of a log evidence above which an
-// answer is doubtful (verdict.DoubtfulEvidenceSE).
+// These are tolerances for the difference between an approximation and the exact integral, after
+// subtraction of four standard errors. A larger difference counts against the approximation.
+// tolerableEvidence is for log evidences, in nats, tolerableShift for means, in posterior standard
+// deviations, and tolerableSpread for the relative difference of standard deviations.
+// tolerableEvidence is a quarter of the standard error of a log evidence above which an answer is
+// doubtful (verdict.DoubtfulEvidenceSE).
 const (
 	tolerableEvidence = 0.05
 	tolerableShift    = 0.1
@@ -164,9 +164,9 @@ const (
 )
 
 // compareExact compares the answer of an approximation, which has ess effective draws, with
-// integrals by other draws, if the regression has them ([Regression.Trains] is false). It lowers
-// the verdict if the two differ. Weights cannot show that draws never come near a part of the
-// posterior. Draws of a mean-field family miss parts of it if effects depend on each other.
+// integrals from independent draws, if the regression needs no training ([Regression.Trains] is
+// false). It lowers the verdict if the two differ. Weights cannot show that no draw comes near a
+// part of the posterior. A mean-field family misses parts if effects depend on each other.
 func (r *Regression) compareExact(ctx gocontext.Context, ess float64, result *Result) error {
 	if !r.integrable() {
 		return nil
@@ -195,8 +195,8 @@ func (r *Regression) compareExact(ctx gocontext.Context, ess float64, result *Re
 	relative := math.Sqrt(1/math.Max(ess, 1) + 1/draws) // standard error of a mean, in standard deviations
 	want, got := slices.Concat(exact.Effects, exact.SDs), slices.Concat(result.Effects, result.SDs)
 	for k, w := range want {
-		// The standard error of a standard deviation is 1/√2 of relative for a normal posterior,
-		// and more for a skewed one.
+		// The relative error of a standard deviation is relative/√2 for a normal posterior, and
+		// larger for a skewed posterior.
 		shift, spread := math.Abs(float64(got[k].Mean-w.Mean))/float64(w.SD), math.Abs(float64(got[k].SD/w.SD)-1)
 		if shift-4*relative > tolerableShift || spread-4*relative > tolerableSpread {
 			j.Lower(verdict.Failed, "%s is %.4g ± %.2g, but %.4g ± %.2g by exact integration", w.Name, float64(got[k].Mean), float64(got[k].SD), float64(w.Mean), float64(w.SD))

@@ -25,7 +25,7 @@ import (
 	"github.com/transdim/vti/lab/testkit"
 )
 
-// crossedTable returns a table of two crossed groupings, an assay: every plate has every sample.
+// crossedTable returns a table of two crossed groupings: every plate of an assay has every sample.
 func crossedTable(seed uint64, plates, samples int) string {
 	random := rand.New(rand.NewPCG(seed, 21))
 	height := make([]float64, samples)
@@ -70,8 +70,8 @@ func gridOf(t testing.TB, r *Regression) (logEvidence float64, sds []float64) {
 	require.Equal(t, noiseCoordinate, r.coordinates[free[2]].kind)
 	var values []float64
 	var points [][2]float64
-	// over evaluates the density at count points of each axis, and returns the box of the points
-	// within 20 nats of the largest.
+	// over evaluates the density at count points on each axis, and returns the box around the
+	// points whose log density is within 20 nats of the largest.
 	over := func(low, high, count [3]float64) (inLow, inHigh [3]float64) {
 		values, points = nil, nil
 		var step [3]float64
@@ -117,10 +117,10 @@ func gridOf(t testing.TB, r *Regression) (logEvidence float64, sds []float64) {
 	return total + r.logJacobian, sds
 }
 
-// Crossed and nested groupings are integrated out together. On fresh tables in the shapes of an
-// assay and of a field trial the answer is trusted. Evidences agree with sums over a grid within
-// four standard errors, and the means of the three standard deviations within a twentieth of their
-// posterior standard deviations.
+// Crossed and nested groupings are integrated out together. On simulated tables of an assay and of
+// a field trial the answer is trusted. Evidences agree with sums over a grid within four standard
+// errors, and the means of the three standard deviations within a twentieth of their posterior
+// standard deviations.
 func TestCrossedGroupingsAreExact(t *testing.T) {
 	testkit.Long(t)
 	for name, c := range map[string]struct{ table, formula string }{
@@ -164,8 +164,8 @@ func TestFamiliesAreComparedWithIntegrals(t *testing.T) {
 	require.Contains(t, strings.Join(meanField.Certificate.Reasons, "\n"), "from the exact integral")
 }
 
-// dependentTable returns two rows of each of three plots in ten blocks. Blocks differ less than
-// plots.
+// dependentTable returns two rows of each of three plots in ten blocks. Plots differ more than
+// blocks.
 func dependentTable(seed uint64) string {
 	random := rand.New(rand.NewPCG(seed, 23))
 	text := "y,block,plot\n"
@@ -181,8 +181,8 @@ func dependentTable(seed uint64) string {
 	return text
 }
 
-// If densities are costly, the answer uses fewer draws and stores the effects of each. Its evidence
-// and moments agree with the usual answer.
+// If densities are costly, the answer uses fewer draws and stores the effects of each draw. Its
+// evidence and moments agree with the usual answer.
 func TestDearIntegralsAgree(t *testing.T) {
 	r := newRegression(t, frameOf(t, grouped18, frame.Options{Formula: "y ~ x + (1 | g) + (1 | h)"}), Options{SDPrior: HalfNormalSD})
 	many, err := r.integrate(t.Context(), r.effort(), 1, nil)
@@ -208,10 +208,9 @@ func TestDearIntegralsAgree(t *testing.T) {
 	require.InDelta(t, 1, sd/want.SD, 5/math.Sqrt(few.ESS))
 }
 
-// A level of one grouping has the same rows as a level of another. Only the priors tell them apart,
-// so that given the standard deviations s and t the expectations of their effects have the ratio of
-// s² to t². An earlier version lost all digits to rounding with noise of 1e-9, and trusted a mean
-// of −99 although no mean is below −3.
+// A level of one grouping has the same rows as a level of another grouping. Only the priors tell
+// the two effects apart: given their standard deviations s and t, their expectations have the ratio
+// s² / t². With noise of 1e-9, P could lose all digits by rounding; no mean is below −3.
 func TestLevelsWithTheSameRows(t *testing.T) {
 	text := "y,a,b\n-1,a0,b1\n10,a0,b0\n0,a1,b1\n0,a2,b2\n0,a1,b1\n0,a2,b2\n0,a2,b2\n0,a1,b1\n"
 	r := newRegression(t, frameOf(t, text, frame.Options{Formula: "y ~ 1 + (1|a) + (1|b)"}), Options{})
@@ -229,9 +228,8 @@ func TestLevelsWithTheSameRows(t *testing.T) {
 	}
 }
 
-// Residual sums of squares computed from stored sums agree with sums over the residuals of the
-// rows. Sums over residuals are used where a difference of stored sums, or the precision, would
-// lose all digits.
+// Residual sums of squares from stored sums agree with sums over the residuals of the rows, which
+// are used if a difference of stored sums, or the precision, would lose all digits.
 func TestSquaresFromSums(t *testing.T) {
 	r := newRegression(t, frameOf(t, grouped18, frame.Options{Formula: "y ~ x + (1 + x | g)"}), Options{})
 	theta := make([]float64, r.Dim())
@@ -290,7 +288,7 @@ func adaptiveHermite(f func([]float64) float64, dim, nodes int) (float64, error)
 	eigen.VectorsTo(&vectors)
 	logVolume := 0.0
 	for i, value := range eigen.Values(nil) {
-		width := 1 / math.Sqrt(math.Max(value, 0.05)) // no wider than the priors allow
+		width := 1 / math.Sqrt(math.Max(value, 0.05)) // bounds the width if the curvature is small
 		logVolume += math.Log(width)
 		for k := range dim {
 			vectors.Set(k, i, vectors.At(k, i)*width)
@@ -334,7 +332,7 @@ func finiteOr(x, fallback float64) float64 {
 }
 
 // The quadrature over standard deviations, correlation and noise agrees with a sum over a fine
-// grid, and more nodes change nothing.
+// grid, and more nodes give the same value.
 func TestQuadratureEvidence(t *testing.T) {
 	r := newRegression(t, frameOfFile(t, "sleepstudy.csv", frame.Options{Formula: "Reaction ~ Days + (1 | Subject)"}), Options{})
 	effects, mask, theta := newJointEffects(r), r.space.masks[0], make([]float64, r.Dim())

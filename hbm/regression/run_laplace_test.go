@@ -56,8 +56,8 @@ func logJointAt(rule *innerRule, constants float64, mask []bool, theta []float64
 	return sum
 }
 
-// The densities of draws are the densities of the target, for every model. Their covariance is the
-// block of P⁻¹ for the outer effects, which the test computes with dense matrices.
+// The log densities stored with draws of outer effects are the log densities of the target, for
+// every model. The draws have the covariance of the outer effects in a dense P⁻¹.
 func TestOuterDrawsHaveTheirDensities(t *testing.T) {
 	for name, opt := range map[string]frame.Options{
 		"poisson":  {Formula: "y ~ x + (1 | g) + (1 | h)", Response: likelihood.PoissonKind},
@@ -226,9 +226,9 @@ func TestCrossedCountsCancelled(t *testing.T) {
 	require.Less(t, time.Since(cancelled), time.Second)
 }
 
-// Three of four groups have one row each, and counts go to ten million. Searches for modes arrive
-// at such counts, and the posterior of the standard deviation of the groups has its long tail,
-// which only the prior ends. The figures are from a grid over slope, deviation and effects
+// Three of four groups have one row each, and counts are up to ten million. Searches for modes
+// converge, and the posterior of the standard deviation of groups has a long tail, which only the
+// prior bounds. The expected figures are from a grid over slope, standard deviation and effects
 // (calibrate.Hbm, number 18 of seed 601). The tolerances are 4 standard errors.
 func TestHugeCountsOfFewGroups(t *testing.T) {
 	f := frameOf(t, "y,x,g\n13944354,1.6609122133654237,g0\n4790054,-0.0855047356573122,g1\n747725,-3.126535492977914,g2\n"+
@@ -241,11 +241,12 @@ func TestHugeCountsOfFewGroups(t *testing.T) {
 	require.Less(t, float64(sd.SDSE), 0.05*float64(sd.SD))
 }
 
-// Rows of one group contradict each other: counts of 18,557 and 10⁹, of which the larger decides.
-// The effects of the groups are hundreds on the scale of logarithms, and a search from effects near
-// zero does not reach them. Before searches had a second and third start, all log densities were
-// −Inf. Intercepts b_g are known to a thousandth of their spread, so that the posterior of s is the
-// posterior given fifteen numbers from N(0, s²), with its half-normal prior: s⁴ ≈ Σ b_g² − 15 s².
+// Rows of one group contradict each other: counts of 18,557 and 10⁹, where the larger count
+// decides. The effects of the groups are hundreds on the scale of logarithms, and a search from
+// effects near zero does not reach them: without its second and third start all log densities would
+// be −Inf. Intercepts b_g are known to a thousandth of their spread, so that the posterior of s is
+// the posterior given fifteen numbers from N(0, s²) with a half-normal prior, whose mode is s⁴ ≈ Σ
+// b_g² − 15 s².
 func TestContradictingCountsOfOneGroup(t *testing.T) {
 	testkit.Slow(t)
 	f := frameOf(t, contradictingCounts, frame.Options{Formula: "y ~ x + (1 | g)", Response: likelihood.PoissonKind})
@@ -287,9 +288,9 @@ const contradictingCounts = `y,x,g
 `
 
 // For standard errors, draws of outer effects with the same hyperparameters are one group, because
-// they all have the same value of a standard deviation. Without groups, standard errors were half
-// as large as they should be, and the answers for three of 143 difficult tables were trusted and
-// wrong.
+// they all have the same value of a standard deviation. If all draws counted as independent,
+// standard errors would be half as large as they should be, and answers for three of 143 difficult
+// tables trusted and wrong.
 func TestOuterDrawsAreGrouped(t *testing.T) {
 	f := frameOf(t, "y,x,g\n3,1,a\n0,2,a\n5,1.5,b\n1,3,b\n2,0,c\n", frame.Options{Formula: "y ~ x + (1 | g)", Response: likelihood.PoissonKind})
 	r, err := New(f, Options{})
@@ -313,10 +314,10 @@ func TestOuterDrawsAreGrouped(t *testing.T) {
 	require.Len(t, byGroup, len(found.draws.weight))
 }
 
-// The predictor hardly varies within groups, but counts there vary by much more than Poisson
-// counts. Rows take effects hundreds of standard deviations from their prior, where Newton steps
-// from nearby do not arrive. Such a table has an answer, which is trusted only if its evidence
-// settles.
+// The predictor hardly varies within groups, but counts in a group vary much more than Poisson
+// counts. Rows move effects hundreds of standard deviations from their prior mean, where Newton
+// steps from smaller effects do not converge. Such a table has an answer, which is trusted only if
+// its evidence has a small error.
 func TestOverdispersedCountsOfManyGroups(t *testing.T) {
 	testkit.Long(t)
 	random := rand.New(rand.NewPCG(8, 24))
@@ -335,11 +336,11 @@ func TestOverdispersedCountsOfManyGroups(t *testing.T) {
 	require.Less(t, float64(*result.LogEvidence), -1e6)
 }
 
-// In a zero-inflated model a zero has two possible sources. The effect of a group whose only row is
-// a zero therefore has no lower bound but its prior if groups differ much. A flow trained for 150
-// steps gave the standard deviation of the groups a posterior sd of 0.418, and was trusted. The
-// right numbers are by quadrature (lab/hard). Three comparisons within 5 standard errors have a
-// false alarm in 600,000.
+// In a zero-inflated model a zero has two possible sources. If groups differ much, only the prior
+// bounds from below the effect of a group whose only row is a zero. A flow trained for 150 steps
+// would be trusted with a wrong posterior sd, 0.418, of the standard deviation of the groups. The
+// right numbers are by quadrature (lab/hard). Three comparisons to 5 standard errors fail once in
+// 600,000.
 func TestZerosOfEitherSourceInGroups(t *testing.T) {
 	const table = "y,x,g\n12,-1.3792244871814456,g0\n7,-0.9439241011629973,g1\n5,1.3974468192636427,g2\n0,-0.14223114370288492,g1\n0,1.3914842839325379,g2\n"
 	r := newRegression(t, frameOf(t, table, frame.Options{Formula: "y ~ x + (1 | g)", Response: likelihood.ZeroInflatedKind}), Options{})
@@ -357,9 +358,9 @@ func TestZerosOfEitherSourceInGroups(t *testing.T) {
 // Seven rows lie along a line of slope 3, six along a line of slope −3, with hardly any noise. A
 // Student likelihood of one degree of freedom allows either slope. The mean and the sd of the slope
 // are by parallel tempering in a separate program, which gives negative slopes a probability of
-// 0.064 ± 0.001. The approximation without training was trusted with an sd of 1.00. Two comparisons
-// within 5 standard errors have a false alarm in 900,000. With two of the first five seeds the
-// answer is trusted too, but its draws do not resolve a moment of the slope.
+// 0.064 ± 0.001. The approximation without training would be trusted with an sd of 1.00. Two
+// comparisons within 5 standard errors have a false alarm in 900,000. With two of the first five
+// seeds the answer is trusted too, but its draws do not resolve a moment of the slope.
 func TestSecondModeOfASlope(t *testing.T) {
 	const table = "y,x,g\n-5.0056,-1.6574,g0\n-3.2110,-1.0528,g1\n3.5958,1.2051,g0\n1.0100,0.3286,g2\n-4.8824,-1.6235,g1\n-0.7546,-0.2675,g0\n" +
 		"-0.2614,-0.0838,g0\n4.0843,-1.3610,g2\n-2.7376,0.9383,g1\n4.6632,-1.5453,g1\n1.2800,-0.4351,g0\n-0.2100,0.0670,g0\n0.8595,-0.2775,g1\n"

@@ -69,8 +69,8 @@ func TestEightSchools(t *testing.T) {
 	}
 }
 
-// Moments of the effects of levels, for a gaussian response, agree with the normal distribution of
-// all effects given θ, written out.
+// Moments of the effects of levels, for a gaussian response, agree with the dense normal
+// distribution of all effects given θ.
 func TestEffectsGivenTheRest(t *testing.T) {
 	r := newRegression(t, frameOf(t, grouped18, frame.Options{Formula: "y ~ x + (1 + x | g) + (1 | h)"}), Options{})
 	mask, theta := r.space.masks[0], make([]float64, r.Dim())
@@ -200,8 +200,8 @@ func TestRegressionRun(t *testing.T) {
 	assert.Equal(t, strconv.FormatFloat(float64(days.Mean), 'g', 6, 64), strconv.FormatFloat(column.Values[1], 'g', 6, 64))
 }
 
-// Weights of an untrained flow are good on ten rows of six groups. Three groups have one row. But
-// draws reach too little of the tail of the standard deviation of groups.
+// On ten rows of six groups, three of which have one row, the weights of an untrained flow look
+// reliable. But draws reach too little of the tail of the standard deviation of groups.
 func TestStandardDeviationsOfTrustedAnswersAreResolved(t *testing.T) {
 	testkit.Slow(t)
 	f := frameOf(t, `y,x,g

@@ -22,8 +22,8 @@ type question struct {
 	// population says that the formula has the term as a population term, and optional that a model
 	// may lack the term. The intercept is not optional.
 	population, optional bool
-	// groups are the groupings by which the formula lets the term vary. The last may be the bends
-	// of a smooth function, which are effects of one level.
+	// groups are the groupings by which the formula lets the term vary. The last may be the
+	// nonlinear part of a smooth function, which is stored as a grouping with one level.
 	groups []int
 	smooth bool
 }
@@ -38,8 +38,8 @@ func (q question) outcomes() int {
 	return count
 }
 
-// decode returns whether the model contains the term by an outcome (in), and the set of groupings
-// by which the term varies, as bits by the index in groups (varies).
+// decode returns, for an outcome, whether the model contains the term (in), and the groupings by
+// which the term varies: bit k of varies stands for groups[k].
 func (q question) decode(outcome int32) (in bool, varies uint) {
 	if q.optional {
 		if outcome == 0 {
@@ -50,7 +50,7 @@ func (q question) decode(outcome int32) (in bool, varies uint) {
 	return q.population, uint(outcome)
 }
 
-// bent reports whether the term is a curve, given the groupings by which it varies.
+// bent reports whether the term is a curve, given varies of the method decode.
 func (q question) bent(varies uint) bool { return q.smooth && varies>>(len(q.groups)-1)&1 == 1 }
 
 func (q question) state(outcome int32, names []string) string {
@@ -85,12 +85,12 @@ func (q question) byGroups() int {
 	return len(q.groups)
 }
 
-// maxModels is the largest number of models of a selection. The limit exists because the evidence
-// of each model is computed by itself.
+// maxModels is the largest number of models of a selection. There is a limit, because the evidence
+// of each model is computed separately.
 const maxModels = 1 << 16
 
 // makeQuestions makes the questions and the space of their answers. Without Select there is one
-// full model.
+// model, which has all terms.
 func (r *Regression) makeQuestions() error {
 	source := r.Frame.Formula
 	if r.Options.Select {
@@ -175,7 +175,7 @@ func (r *Regression) varies(code []int32, term formula.Term, group int) bool {
 // interaction are removed. There are three kinds of decisions: whether a model contains a term,
 // whether a term in the model varies by a grouping, and whether it is a curve. The decisions of a
 // kind share a probability, but the kinds do not, because predictors that matter say nothing about
-// differences of groups. A term that is not in the model makes no decision of the other two kinds.
+// differences of groups. A term that is not in the model makes no decision of the last two kinds.
 func (r *Regression) logPriorOf(code []int32) float64 {
 	var in, varying, curved struct{ yes, no int }
 	for s, q := range r.questions {
@@ -207,7 +207,7 @@ func (r *Regression) logPriorOf(code []int32) float64 {
 	for _, count := range []struct{ yes, no int }{in, varying, curved} {
 		value, err := r.Options.Models.LogDecisions(count.yes, count.no)
 		if err != nil {
-			panic("regression: logPriorOf: " + err.Error()) // which Validate refuses
+			panic("regression: logPriorOf: " + err.Error()) // Validate refuses such a prior
 		}
 		logPrior += value
 	}
@@ -305,11 +305,11 @@ func (r *Regression) FormulaOf(code []int32) string {
 	return f.String()
 }
 
-// effectSpace is the space of the models of a regression, which are few enough to list.
+// effectSpace is the space of the models of a regression, which holds a list of all models.
 type effectSpace struct {
 	cards    []int
-	masks    [][]bool  // of each model, by the index of its code
-	logPrior []float64 // of each model, normalised
+	masks    [][]bool  // coordinates of each model, by the index of its code
+	logPrior []float64 // log prior probability of each model, normalised
 }
 
 var _ space.RowMasker = (*effectSpace)(nil)

@@ -35,8 +35,7 @@ func TestSelectionAgreesWithEnumeration(t *testing.T) {
 	require.Equal(t, vti.Trusted, certificate.Verdict, certificate.Reasons)
 	require.Len(t, certificate.Models, 12)
 
-	// The other models are improbable by a factor e^18 and more, and quadrature over them takes
-	// long.
+	// all other models are less probable by e^18 or more, and their quadrature takes long
 	likely := certificate.Models[:6]
 	assert.Less(t, certificate.Models[6].Certified, 1e-12)
 	exact, logMass := make([]float64, len(likely)), make([]float64, len(likely))
@@ -95,9 +94,9 @@ func TestQuestions(t *testing.T) {
 		return r.has(code, r.questions[1].term) && r.varies(code, r.questions[1].term, 1)
 	}), in/2, 1e-12)
 
-	// Common probabilities are uniform: n yes of k decisions have the integral 1 / ((k + 1) C(k,
-	// n)). Of x, z and x:z one or two are in; the intercept and x could vary by two groups each,
-	// and z, if in, by one.
+	// The common probability of decisions of a kind is uniform on (0, 1), so that n times yes in k
+	// decisions has the probability 1 / ((k + 1) C(k, n)). Of x, z and x:z one or two are in; the
+	// intercept and x could vary by two groups each, and z, if in, by one.
 	common := newRegression(t, r.Frame, Options{Select: true})
 	one, two := common.space.logPrior[common.index([]int32{0, 1, 0, 0})], common.space.logPrior[common.index([]int32{0, 1, 1, 0})]
 	assert.InDelta(t, math.Log(1./4/3/5)-math.Log(1./4/3/6), one-two, 1e-12)

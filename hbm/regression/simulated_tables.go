@@ -20,9 +20,9 @@ import (
 	"github.com/transdim/vti/internal/stream"
 )
 
-// A simulated response is used if it could be the response of a table: not the same in every row,
-// counts within reason, and some noise beside the predictors. Without the bound leastNoise, a few
-// tables with next to no noise, whose posteriors are very narrow, would dominate training.
+// A simulated response is used if it could be the response of a table: it is not constant, counts
+// are not too large, and some noise is not explained by the predictors. Without the bound
+// leastNoise, a few tables with very narrow posteriors would dominate training.
 const (
 	largestCount   = 1e5
 	leastNoise     = 0.1 // relative to the standard deviation of the response
@@ -37,10 +37,10 @@ type simulatedTable struct {
 }
 
 // simulator returns a function that makes tables from the prior predictive distribution. Like
-// [New], it centres and scales their predictors and continuous responses, to which the prior is
-// relative. Half of the tables have the predictors of the present table. In the other half, the
-// rows of each group are drawn, with replacement, from the rows of one group of the present table.
-// over is the target of a selection of terms, or nil for a single model.
+// [New], it centres and scales their predictors and continuous responses, in whose units the prior
+// is. Half of the tables have the predictors of the present table. In the other half, the rows of
+// each group are drawn, with replacement, from the rows of one group of the present table. The
+// argument over is the target of a selection of terms, or nil for a single model.
 func (p *PlateModel) simulator(device *gpu.Device, over *hbm.Target) (func(ctx gocontext.Context, sets int, codes [][]int32, seed uint64, name string, left map[*hbm.Plate][]bool) (hbm.Values, error), error) {
 	simulator, err := hbm.NewSimulator(device, p.Model)
 	if over != nil {
@@ -85,7 +85,7 @@ func (p *PlateModel) simulator(device *gpu.Device, over *hbm.Target) (func(ctx g
 				if r.noise >= 0 {
 					sigma = drawn[p.globals[r.noise]][i]
 				}
-				place := i // a table of the same model
+				place := i // a table of the same model takes this place
 				if over == nil {
 					place = found
 				}
@@ -102,11 +102,11 @@ func (p *PlateModel) simulator(device *gpu.Device, over *hbm.Target) (func(ctx g
 }
 
 // usableResponse reports whether a response, with noise of standard deviation sigma, could be the
-// response of a table of the rows kept. It brings a continuous response to the working scale.
+// response of a table with the rows in kept. It standardises a continuous response.
 func (r *Regression) usableResponse(y []float64, kept []int, sigma float64) bool {
 	some := distinct.At(y, kept)
 	if len(some) < 2 {
-		return true // so few rows say next to nothing
+		return true // with so few rows posteriors are hardly narrower than the prior
 	}
 	low, high := slices.Min(some), slices.Max(some)
 	if !(low < high) || r.Frame.Response == likelihood.PoissonKind && high > largestCount {
@@ -122,8 +122,7 @@ func (r *Regression) usableResponse(y []float64, kept []int, sigma float64) bool
 	return !math.IsInf(sd, 0) && sigma > leastNoise*sd
 }
 
-// simulatePredictors returns the predictors of a random table, on the working scale of the rows
-// kept.
+// simulatePredictors returns the predictors of a random table, standardised over the rows in kept.
 func (p *PlateModel) simulatePredictors(kept []int, random *rand.Rand) *simulatedTable {
 	r := p.regression
 	source := rank.UpTo(len(r.y))
@@ -156,9 +155,9 @@ func (p *PlateModel) simulatePredictors(kept []int, random *rand.Rand) *simulate
 	return t
 }
 
-// predictorsOf returns the predictors of the rows of source, each in the place of a row of the
-// table. It returns nil if the predictors of the rows kept cannot be scaled, or if other columns
-// than in the model are means of the effects of a grouping.
+// predictorsOf returns a table whose row i has the predictors of row source[i] of the table of the
+// run. It returns nil if the predictors of the rows in kept cannot be scaled, or if effects of a
+// grouping would be centred at other population effects than in the model.
 func (p *PlateModel) predictorsOf(source, kept []int) *simulatedTable {
 	r := p.regression
 	t := &simulatedTable{}

@@ -21,7 +21,7 @@ import (
 )
 
 // slicedFile writes a table of 190 rows in row groups of 40. y depends on x, far from zero, on
-// labels f, on classes g in schools h and on n, whose numbers are groups too. Some cells of z are
+// labels f, on classes g in schools h and on groups n, which are numbers. Some cells of z are
 // missing.
 func slicedFile(t *testing.T) string {
 	t.Helper()
@@ -62,7 +62,7 @@ func slicedFile(t *testing.T) string {
 	return path
 }
 
-// A table by slices has the columns, scales, groups and densities of the table in memory.
+// A table read by slices has the columns, scales, groups and densities of the table in memory.
 func TestSlicesAgreeWithTheTable(t *testing.T) {
 	path := slicedFile(t)
 	for _, formula := range []string{
@@ -106,8 +106,8 @@ func TestSlicesAgreeWithTheTable(t *testing.T) {
 	}
 }
 
-// A run by slices has the answer of the run in memory. Predictions and checks need the rows, which
-// such a run does not keep, and are errors.
+// A run that reads its table by slices has the answer of a run in memory. Predictions and checks
+// need the rows, which such a run does not keep, and are errors.
 func TestRunBySlices(t *testing.T) {
 	testkit.Slow(t)
 	path := slicedFile(t)

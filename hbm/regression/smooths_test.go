@@ -22,8 +22,8 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// The marginal density of a smooth function is a normal density with the covariance of its basis,
-// summed densely: prior of β, s² B Bᵀ, groups and noise.
+// The marginal density of a smooth function is a normal density with a dense covariance, the sum of
+// the parts for β, s² B Bᵀ of the basis B, groups and noise.
 func TestSmoothsAreIntegratedOut(t *testing.T) {
 	f := frameOf(t, grouped18, frame.Options{Formula: "y ~ s(z, k=6) + s(x, k=5) + (1 | g)"})
 	r, err := New(f, Options{})
@@ -86,7 +86,7 @@ func TestSmoothsAreIntegratedOut(t *testing.T) {
 	assert.Contains(t, strings.Join(r.Priors(), "\n"), "sd of s(z, k=6) around its line: ~ half-normal")
 }
 
-// A run finds a curve, rows of a new table lie on it, and its standard deviation has its prior.
+// A run finds a curve, predictions lie on it, and its standard deviation has its prior.
 func TestSmoothRun(t *testing.T) {
 	testkit.Slow(t)
 	stored := finished(t, "sleepstudy.csv", frame.Options{Formula: "Reaction ~ s(Days, k=5) + (1 | Subject)"})
@@ -144,7 +144,7 @@ func curveTable(seed uint64, n int, f func(x float64) float64) string {
 }
 
 // The questions of smooth functions, the formulas of their answers, and their prior are as
-// expected: the choice of a curve is its own kind of decision.
+// expected: decisions for curves have a probability of their own.
 func TestQuestionsOfSmooths(t *testing.T) {
 	r := newRegression(t, frameOf(t, grouped18, frame.Options{Formula: "y ~ s(x, k=5) + s(z, k=5) + (1 + x | g)"}), Options{Select: true})
 	states, formulas := map[string][]string{}, map[string]bool{}
@@ -173,8 +173,8 @@ func TestQuestionsOfSmooths(t *testing.T) {
 	}
 	assert.Len(t, formulas, 2*5*3)
 	assert.Contains(t, formulas, "y ~ 1 + x + z + s(z, k=5) + (1 + x | g)")
-	// Uniform common probabilities: yes of k decisions have the integral 1 / ((k + 1) C(k, yes)).
-	// Both terms are in; intercept and x could vary; of two curves none, one or both.
+	// With a uniform common probability, n yes of k decisions have the probability 1 / ((k + 1)
+	// C(k, n)). Both terms are in; intercept and x could vary; of two curves 0, 1 or 2 are in.
 	prior := func(code ...int32) float64 { return r.space.logPrior[r.index(code)] }
 	assert.InDelta(t, math.Log(2), prior(0, 1, 1)-prior(0, 3, 1), 1e-12)
 	assert.InDelta(t, 0, prior(0, 1, 1)-prior(0, 3, 2), 1e-12)
@@ -224,7 +224,7 @@ func TestEvidencesOfSmoothStates(t *testing.T) {
 			logEvidence[state] = denseSmoothEvidence(t, frame, state)
 			estimate := found.certificate().Models[state]
 			require.Less(t, estimate.LogEvidenceSE, 0.02)
-			// 4 standard errors: a false alarm in one of 2,000 such tests, and 0.001 for the grid
+			// 4 standard errors: a false alarm in one of 2,000 such tests; 0.001 is for the grid
 			assert.InDelta(t, logEvidence[state], estimate.LogEvidence+r.LogJacobian(), 4*estimate.LogEvidenceSE+1e-3, "%s: state %d", name, state)
 		}
 		total := logsum.Of([]float64{logEvidence[0] + math.Log(0.5), logEvidence[1] + math.Log(0.25), logEvidence[2] + math.Log(0.25)})
@@ -292,8 +292,8 @@ func denseSmoothEvidence(t *testing.T, f *frame.Frame, state int) float64 {
 	return logsum.Of(terms)
 }
 
-// A run gives the probability that an effect is no line. Draws of models without the curve have
-// none, and rows of a table lie on the estimate from the draws.
+// A run gives the probability that an effect is not linear. In draws of models without the curve
+// its effects are zero, and predictions for a table agree with an estimate from the draws.
 func TestSmoothSelectionRun(t *testing.T) {
 	testkit.Long(t)
 	r := newRegression(t, frameOf(t, curveTable(4, 60, func(x float64) float64 { return 1.2*math.Sin(1.5*x) + 0.3*x }), frame.Options{Formula: "y ~ s(x, k=8) + (1 | g)"}), Options{Select: true, Models: space.Prior{Kind: space.BernoulliPrior, Pi: 0.5}})
@@ -311,7 +311,7 @@ func TestSmoothSelectionRun(t *testing.T) {
 	assert.Equal(t, "y ~ 1 + x + s(x, k=8) + (1 | g)", result.Models[0].Formula)
 }
 
-// Five smooth functions make 243 models, which are weighed without training, each by a pilot first.
+// Five smooth functions make 243 models, whose evidences need no training.
 func TestManySmoothsAreIntegrated(t *testing.T) {
 	random := stream.Rand(6, "many")
 	text := "y,a,b,c,d,e\n"

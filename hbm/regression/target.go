@@ -12,7 +12,8 @@ import (
 
 var halfLog2Pi = math.Log(2*math.Pi) / 2
 
-// groupedLikelihood is the density of the response with the inner effects integrated out.
+// groupedLikelihood is the density of the response with the effects of the inner grouping
+// integrated out.
 type groupedLikelihood interface {
 	// logDensity returns log p(y | w, Λ, σ) [B]. w [B, W] are the population effects and then the
 	// effects of outer groupings, in the order of Regression.wide; factor has the entries [B, 1] of
@@ -33,7 +34,7 @@ func (r *Regression) Target() vti.Target { return Target{r} }
 // Space returns the set of models.
 func (t Target) Space() space.Space { return t.regression.space }
 
-// Unimodal returns true: importance weights then need no check by chains. With the effects
+// Unimodal returns true: importance weights then need no check by Markov chains. With the effects
 // integrated out, no calibration study has found a second mode that matters.
 func (Target) Unimodal() bool { return true }
 
@@ -75,7 +76,7 @@ func (t Target) LogJoint(_, mask, theta *Node) *Node {
 	return Add(r.likelihood().logDensity(w, inner, parts.logNoise), r.logPriorDensity(mask, active, used, parts))
 }
 
-// parts holds the coordinates by their meaning.
+// parts holds the coordinates of θ by their meaning.
 type parts struct {
 	population *Node               // [B, P]
 	scales     map[int]*scaleMap   // of each coordinate of a standard deviation
@@ -120,7 +121,7 @@ func (r *Regression) columns(active, used *Node) *parts {
 }
 
 // factor returns Λ = diag(s) L of a grouping, where L is the Cholesky factor of the correlations
-// with these partial correlations. It has the entries [B, 1] on and below the diagonal, nil for
+// with the partial correlations in p. The entries on and below the diagonal are [B, 1], or nil for
 // zeros.
 func (r *Regression) factor(g *varyingGroup, p *parts) [][]*Node {
 	rows := make([][]*Node, len(g.Columns))
@@ -176,9 +177,9 @@ func logSymmetricBeta(b float64) float64 {
 //	log r(τ) = log softplus(τ) − ½ softplus(−τ)²
 //
 // Far from zero s is linear in τ. Towards zero the posterior of s is nearly constant. There the
-// density of log s has an exponential tail, which importance weights of a normal distribution do
-// not survive; the density of τ has a normal tail. c is a third of the width of the posterior of s,
-// which [Regression.Prepare] finds; the prior of s does not depend on it.
+// density of log s has an exponential tail, so that importance weights of a normal distribution
+// would be unbounded; the density of τ has a normal tail. c is a third of the width of the
+// posterior of s, which [Regression.Prepare] finds; the prior of s does not depend on it.
 type scaleMap struct {
 	logRatio, logSlope *Node   // log r and log d log r / dτ [B, 1]
 	scale              *Node   // s, zero where not used [B, 1]
@@ -217,7 +218,7 @@ func (m *scaleMap) logPrior(prior SDPrior) *Node {
 }
 
 // partialMap is a partial correlation with density ∝ (1 − ρ²)^(b−1), as a function of a coordinate
-// z with nearly a standard normal prior, tails included:
+// z whose prior, tails included, is nearly standard normal:
 //
 //	ρ = tanh w,   w = z √((1 + z² / 8b) / 2b)
 type partialMap struct {
@@ -227,9 +228,8 @@ type partialMap struct {
 	used     *Node // 1, zero where not used [B, 1]
 }
 
-// leave adapts the prior to models that lack some of the columns of coordinate.later: each of these
-// makes b smaller by ½. later is 1 for each of the columns of coordinate.later that a model has,
-// and 0 for the others.
+// leave adapts the prior to models that lack some of the columns in c.later: each missing column
+// makes b smaller by ½. The argument later is 1 for each column that the model has.
 func (m *partialMap) leave(c coordinate, later []*Node) {
 	if len(later) == 0 {
 		return
@@ -258,8 +258,8 @@ func newPartialMap(z, used *Node, b float64) *partialMap {
 	return &partialMap{Tanh(w), Add(MulScalar(logOne, b), Mul(used, AddScalar(logSlope, -logSymmetricBeta(b)))), logOne, used}
 }
 
-// block returns n columns of x [B, D], from column first on. It is a product, which every backend
-// can differentiate. [B, n]
+// block returns n columns of x [B, D], from column first on. It is computed as a matrix product,
+// which every backend can differentiate. [B, n]
 func block(x *Node, first, n int) *Node {
 	dim := x.Shape().Dim(1)
 	if n == dim {
@@ -280,7 +280,7 @@ func table2(like *Node, values []float64, rows, columns int) *Node {
 
 func vector(like *Node, values []float64) *Node { return table2(like, values, 1, len(values)) }
 
-// addTo adds to a sum that may still be nil.
+// addTo adds x to a sum, which may be nil for zero.
 func addTo(sum, x *Node) *Node {
 	if sum == nil {
 		return x

@@ -45,9 +45,9 @@ const oneByOne = `k,x,g
 0,0.1,b
 `
 
-// Counts of successes have the posterior of their trials one by one. Their evidence is larger by
-// the number of orders, C(7, 3) C(2, 0) C(5, 5) C(4, 1) = 140. A row without trials has no
-// influence: not even its group exists.
+// Counts of successes have the posterior of a table with a row for each trial. Their evidence is
+// larger by the number of orders, C(7, 3) C(2, 0) C(5, 5) C(4, 1) = 140. A row without trials has
+// no influence, and its group does not exist.
 func TestCountsAreTheirTrials(t *testing.T) {
 	alone := newRegression(t, frameOf(t, oneByOne, frame.Options{Formula: "k ~ x + (1 | g)", Response: likelihood.LogisticKind}), Options{})
 	for _, text := range []string{"cbind(k, f) ~ x + (1 | g)", "k | trials(n) ~ x + (1 | g)"} {
@@ -76,7 +76,7 @@ func TestWhatCountsCannotBe(t *testing.T) {
 	}
 }
 
-// Numbers and other texts may mix in labels: in factor(), and in groups.
+// Labels in factor() and in groups may be a mixture of numbers and other texts.
 func TestMixedLabels(t *testing.T) {
 	const mixed = "y,n,g\n1,1,7\n2.5,2,7\n2,3+,a\n3,1,a\n4.2,3+,7\n1.1,2,a\n"
 	f := frameOf(t, mixed, frame.Options{Formula: "y ~ factor(n) + (1 | g)"})
@@ -123,7 +123,7 @@ func TestFormulasThatPeopleWrite(t *testing.T) {
 }
 
 // Weights 1/s² with σ = 1 are the same as known standard errors s. They give the same density of
-// the table's response, and the same scale of predictions.
+// the response in the table, and the same scale of predictions.
 func TestWeightsArePrecisions(t *testing.T) {
 	known, err := New(frameOf(t, grouped18, frame.Options{Formula: "y ~ x + (1 | g)", SE: "s"}), Options{})
 	require.NoError(t, err)
@@ -176,8 +176,7 @@ func TestWeightsCountRows(t *testing.T) {
 }
 
 // Polynomials and scales in the rows of a new table are computed with the constants of the fitted
-// table. Some rows of the fitted table, given as a new table, therefore have the same linear
-// predictors as before.
+// table. So rows of the fitted table, given as a new table, have the same predictors.
 func TestNewRowsHaveTheBasesOfTheFit(t *testing.T) {
 	testkit.Slow(t)
 	stored := finished(t, "sleepstudy.csv", frame.Options{Formula: "Reaction | weights(I(1 + Days)) ~ poly(Days, 2) + scale(Days):C(Subject, sum)"})

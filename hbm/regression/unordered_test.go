@@ -29,15 +29,14 @@ import (
 	"github.com/transdim/vti/table"
 )
 
-// naive is an answer by draws from the prior, each weighted by the likelihood. It approximates
-// nothing, and its errors are known.
+// naive is an answer from draws of the prior, each weighted by its likelihood. It has only Monte
+// Carlo errors.
 type naive struct {
 	logEvidence, logEvidenceSE float64
-	mean, meanSE               []float64 // of population effects, as answers have them
+	mean, meanSE               []float64 // of population effects, named as in answers
 }
 
-// naiveSums are sums over draws with weights w: of w, of w², and for each population effect x of w
-// x, w² x and w² x².
+// naiveSums are sums over draws of w, w² and, for each population effect x, w x, w² x and w² x².
 type naiveSums struct {
 	w, ww      float64
 	wx, x, xx2 []float64
@@ -52,7 +51,7 @@ func (s *naiveSums) add(at int, w, x float64) {
 // naiveUnordered draws from the prior in its symmetric form. Each of the K categories has its own
 // score; coefficients and effects are independent between categories and have half of the variance
 // of log odds. A part that all categories have in common makes no difference. Standard deviations
-// are half-normal(1); two columns are correlated, LKJ(2), and more are not.
+// are half-normal(1); two varying columns have an LKJ(2) correlation, and more columns none.
 func naiveUnordered(r *Regression, draws int) naive {
 	const chunks = 16
 	parts := make([]naiveSums, chunks)
@@ -137,7 +136,7 @@ func (r *Regression) naiveDraw(sums *naiveSums, random *rand.Rand) {
 	w = math.Exp(w)
 	sums.w, sums.ww = sums.w+w, sums.ww+w*w
 	for k := 1; k < categories; k++ {
-		intercept := 0.0 // of the table, where the columns are zero
+		intercept := 0.0 // intercept of the table, where all columns are zero
 		for j := columns - 1; j >= 0; j-- {
 			odds := (beta[j*categories+k] - beta[j*categories]) / r.xSD[j]
 			if r.Frame.Columns[j].Name == formula.InterceptName { // the first column
@@ -174,8 +173,7 @@ func runSeed(t *testing.T, r *Regression, seed uint64) *Result {
 
 // Evidences and means agree with draws from the prior: for one grouping and two, effects of columns
 // that vary, 2 to 5 categories, a category never seen, one row a group, and categories that a
-// column separates. One of 60 comparisons within four standard errors fails by chance in one of 260
-// such tests.
+// column separates. One of 60 comparisons within four standard errors fails once in 260 tests.
 func TestUnorderedGroups(t *testing.T) {
 	for name, c := range map[string]struct {
 		y, labels, formula string
@@ -269,7 +267,7 @@ func TestCategoriesHaveNoOrder(t *testing.T) {
 		require.InDelta(t, float64(a["b:"+column].Mean), float64(b.Mean-two.Mean), 4*(float64(b.MeanSE+two.MeanSE)+float64(a["b:"+column].MeanSE)))
 	}
 	sum := 0.0
-	for _, m := range first.Models { // as each model has it alone
+	for _, m := range first.Models { // compared with a run of each model
 		require.NotNil(t, m.LogEvidence)
 		sum += float64(m.Certified)
 		if m.Formula == "y ~ 1 + x + (1 | g)" {

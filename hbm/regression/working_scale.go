@@ -17,7 +17,7 @@ import (
 
 func (r *Regression) scale() error {
 	f := r.Frame
-	intercept := f.Formula.HasIntercept() // or cut points in its place
+	intercept := f.Formula.HasIntercept() // or cut points, which take its place
 	r.y, r.offset = slices.Clone(f.Y), f.Offset
 	if f.Response.Logarithmic() {
 		for i, y := range r.y {
@@ -59,7 +59,7 @@ func (r *Regression) scale() error {
 				values := mat.Col(nil, j, f.X)
 				if r.xMean[j], r.xSD[j] = f.Spread(values, intercept); f.LaterStep(j) {
 					r.xSD[j] = r.xSD[j-1]
-				} else if c.Step != "" { // all steps have the scale of the number of steps taken
+				} else if c.Step != "" { // the scale of EffectValues for all steps
 					_, r.xSD[j] = f.Spread(f.EffectValues(j), intercept)
 				}
 				if !frame.UsableSpread(r.xSD[j]) {
@@ -76,7 +76,7 @@ func (r *Regression) scale() error {
 	for k, g := range f.Groupings {
 		group := &varyingGroup{Grouping: g, z: mat.DenseCopyOf(g.Z), first: -1}
 		for c := range g.Columns {
-			sd := 1.0 // the basis of a smooth function has its scale as a whole
+			sd := 1.0 // the basis of a smooth function is scaled as a whole
 			if !g.Smooth {
 				sd = f.VaryingSpread(k, c)
 			}
@@ -92,7 +92,7 @@ func (r *Regression) scale() error {
 		}
 	}
 	r.logJacobian += f.LogWays
-	for i, se := range f.SE { // rows are scaled to unit noise
+	for i, se := range f.SE { // rows with known standard errors are scaled to unit noise
 		r.scaleRow(i, r.ySD/se)
 	}
 	for i, weight := range f.Weights {
@@ -126,8 +126,8 @@ func scaleColumn(m *mat.Dense, j int, mean, sd float64) {
 
 // newDistinct returns r without repeated rows, which have equal response, offset, columns and
 // groups. The remaining rows count the rows that they stand for. Everything else, including
-// coordinates and frame, is the same. It returns r itself if few rows repeat others, and for a
-// gaussian response, whose sums do not go over rows.
+// coordinates and frame, is the same. It returns r itself if few rows are repeated, or if the
+// response is gaussian: its density needs no sum over rows.
 func (r *Regression) newDistinct() *Regression {
 	if r.Frame.Response.Conjugate() {
 		return r
@@ -187,7 +187,7 @@ func rowsAt(m *mat.Dense, rows []int) *mat.Dense {
 	return some
 }
 
-// timesOf returns the counts of some rows; nil if every count is one.
+// timesOf returns, for some distinct rows, the numbers of table rows they stand for, or nil for 1.
 func (r *Regression) timesOf(rows []int) []float64 {
 	if r.times == nil {
 		return nil
@@ -195,7 +195,7 @@ func (r *Regression) timesOf(rows []int) []float64 {
 	return distinct.At(r.times, rows)
 }
 
-// ofTable returns predictors [M·n] of the distinct rows for each row of the table.
+// ofTable returns, for each row of the table, the predictors of its distinct row, from eta [M·n].
 func (r *Regression) ofTable(eta []float64) (all []float64) {
 	if r.rowOf == nil {
 		return eta

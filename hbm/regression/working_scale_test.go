@@ -20,8 +20,8 @@ import (
 	"github.com/transdim/vti/likelihood"
 )
 
-// Positive responses in another unit have another intercept, and a density that differs by the
-// Jacobian, for all values of the other parameters.
+// A positive response in another unit has another intercept, and a density that differs by the
+// Jacobian, for all values of all other parameters.
 func TestUnitsOfPositiveResponses(t *testing.T) {
 	const unit = 1000
 	random := rand.New(rand.NewPCG(3, 16))
@@ -69,8 +69,8 @@ func TestNamesOfResults(t *testing.T) {
 	require.Equal(t, "`(Intercept)`", result.Effects[1].Name)
 }
 
-// repeatedRows returns a table of few distinct rows: counts n, yes or no b, categories k, times t
-// that may be censored, and an exposure o, for a period in a herd.
+// repeatedRows returns a table of few distinct rows: counts n, binary b, categories k, times t that
+// may be censored, and an exposure o, by herd and period.
 func repeatedRows() string {
 	random := stream.Rand(5, "repeated")
 	var text strings.Builder
@@ -82,7 +82,7 @@ func repeatedRows() string {
 	return text.String()
 }
 
-// plainly returns the regression of f without merging equal rows.
+// plainly returns the regression of f in which equal rows are not merged.
 func plainly(t *testing.T, f *frame.Frame) *Regression {
 	r := newRegression(t, f, Options{})
 	r.distinct = func() *Regression { return r }
@@ -104,7 +104,7 @@ var repeatedFrames = map[string]frame.Options{
 	"population": {Formula: "n ~ period", Response: likelihood.PoissonKind},
 }
 
-// Densities of distinct rows with counts are the densities of all rows, one by one.
+// The density from distinct rows and their numbers is the density of all rows.
 func TestDistinctRows(t *testing.T) {
 	for name, opt := range repeatedFrames {
 		t.Run(name, func(t *testing.T) {
