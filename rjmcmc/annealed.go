@@ -14,21 +14,22 @@ import (
 	"github.com/transdim/vti/internal/weighted"
 )
 
-// AnnealConfig sets how states are annealed from the prior to the posterior.
+// AnnealConfig configures [Anneal].
 type AnnealConfig struct {
 	// Groups is the number of independent populations, Particles the number of states of each.
 	Groups, Particles int
 	// Powers are the powers of the evidences, ascending from 0 to 1. If nil, a separate population
 	// of Particles states chooses them.
 	Powers []float64
-	// Seed selects the random streams.
+	// Seed is the seed of all random numbers.
 	Seed uint64
 }
 
 // Annealed holds populations that a sequential Monte Carlo sampler has annealed (Del Moral, Doucet
 // and Jasra 2006).
 type Annealed struct {
-	// Powers are the powers that the populations passed, from 0 to 1. Groups are the populations.
+	// Powers are the powers of the evidence that the populations passed, from 0 to 1. Groups are
+	// the populations.
 	Powers []float64
 	Groups []AnnealedGroup
 }
@@ -43,19 +44,21 @@ type AnnealedGroup struct {
 	Weights []float64
 }
 
-// Settings of the annealing. Half and twice give the same answers (docs/benchmarks/constants.md).
+// Settings of the annealing. Half or twice each gives the same answers
+// (docs/benchmarks/constants.md).
 const (
-	// annealedShare is the share of the states that are effective after each increase of the power.
+	// annealedShare is the effective share of the weighted states after each increase of the power.
 	annealedShare = 0.9
 	// annealedSweeps is the number of sweeps that each state makes after each increase of the
 	// power.
 	annealedSweeps = 2
-	// mostPowers bounds the number of increases. A run reaches it where, at any power, the evidence
-	// differs by orders of magnitude between states.
+	// mostPowers bounds the number of increases. A run reaches it if the evidences of states differ
+	// by orders of magnitude at every power.
 	mostPowers = 2000
 )
 
-// Anneal draws populations from the posterior. It fails where an evidence is NaN.
+// Anneal draws populations of states by annealing from the prior to the posterior. It returns an
+// error if an evidence is NaN.
 func Anneal(ctx context.Context, c Collapsed, cfg AnnealConfig) (*Annealed, error) {
 	a := &Annealed{Powers: cfg.Powers, Groups: make([]AnnealedGroup, cfg.Groups)}
 	if a.Powers == nil {

@@ -10,8 +10,8 @@ import (
 )
 
 // BenchmarkIterations reports the number of iterations of all chains per second, for a conjugate
-// linear model of 30 rows and 5 coordinates. The proposals are tuned, and the default moves make 6
-// density evaluations per iteration.
+// linear model of 30 rows and 5 coordinates. Tuning has ended, and the default moves take 6 density
+// evaluations per iteration.
 func BenchmarkIterations(b *testing.B) {
 	l := correlatedLinear(b)
 	cfg := Config{Chains: 1024, BurnIn: 40, Iterations: b.N + 1, Thin: b.N + 1,

@@ -12,15 +12,15 @@ import (
 	"github.com/transdim/vti/internal/parallel"
 )
 
-// Rows, each the state of one chain at one temperature, are moved in blocks. One goroutine moves a
-// block through one or more whole moves, and goroutines wait for each other only where chains
-// exchange states. The data of a block stay in the caches of a core. The division into blocks does
-// not depend on the number of goroutines, so that no result does.
+// Rows, each the state of one chain at one temperature, are moved in blocks, whose data stay in the
+// caches of a core. One goroutine moves a block through one or more whole moves, and goroutines
+// wait for each other only where chains exchange states. The division into blocks and the results
+// do not depend on the number of goroutines.
 
 // blockRows is the number of rows of a block: large enough that a graph takes several times as long
 // as its launch, and small enough that two cores share the 128 chains of a run by default. On an
-// accelerator, where a launch costs far more than a row, all rows are one block. Half and twice
-// give the same answers (docs/benchmarks/constants.md).
+// accelerator, where a launch costs far more than a row, all rows are one block. Half or twice this
+// number gives the same answers (docs/benchmarks/constants.md).
 const blockRows = 64
 
 // block holds the rows from first to last-1 and the inputs of their graphs: [rows,S] int32,
@@ -72,8 +72,8 @@ func (s *sampler) eachBlock(f func(w *workspace, b *block) error) error {
 	})
 }
 
-// oneByOne calls f for one block after another. It serves the first call, which builds graphs, and
-// short work.
+// oneByOne calls f for one block after another. It is meant for short work, and for the first call,
+// which builds graphs.
 func (s *sampler) oneByOne(f func(w *workspace, b *block) error) error {
 	for i := range s.blocks {
 		if err := f(&s.workspaces[0], &s.blocks[i]); err != nil {

@@ -20,7 +20,7 @@ var checkpointFormat = checkpoint.Format{Name: "checkpoint of chains", Magic: "v
 type checkpointHeader struct {
 	Version  int             `json:"version"`
 	Settings json.RawMessage `json:"settings"`
-	// Iteration is the iteration in progress, from 1. Made is the number of its moves already made.
+	// Iteration is the iteration in progress, from 1. Made is the number of moves made in it.
 	Iteration int  `json:"iteration"`
 	Made      int  `json:"made"`
 	BurnIn    bool `json:"burn_in"`
@@ -29,8 +29,7 @@ type checkpointHeader struct {
 	Further int `json:"further,omitempty"`
 }
 
-// settings encodes everything except the target on which the state after any number of moves
-// depends.
+// settings encodes all settings that influence the states of chains, except the target.
 func (s *sampler) settings() (json.RawMessage, error) {
 	c := s.cfg
 	digest := func(value any) string {
@@ -105,8 +104,8 @@ func (s *sampler) restore() error {
 	return s.recognise()
 }
 
-// recognise fails unless the target gives the states of the checkpoint the log densities stored in
-// it. A mismatch means that the run had another target or other data.
+// recognise returns an error if the target gives the states of a checkpoint other log densities
+// than the checkpoint holds. The run then had a different target or different data.
 func (s *sampler) recognise() error {
 	for row := range s.rows {
 		s.state.copyRow(s.proposal, row)

@@ -14,8 +14,8 @@ import (
 	"github.com/transdim/vti/lab/testkit"
 )
 
-// stopping is a context that is cancelled after its error has been requested left times, and so
-// after that number of moves.
+// stopping is a context that is cancelled after the number of calls of Err in the field left, one
+// for each move.
 type stopping struct {
 	context.Context
 	left *int

@@ -14,8 +14,9 @@ import (
 
 // Collapsed is a posterior over models m and discrete latent variables a, with parameters
 // integrated out in closed form. An example of a is the set of rows that are outliers. If the
-// parameters have a separate mode for every likely a, chains over (m, a) move between these modes,
-// and chains over parameters cannot. The methods may be called from several goroutines.
+// posterior of the parameters has a separate mode for every likely a, chains over (m, a) move
+// between these modes, unlike chains over parameters. The methods may be called from several
+// goroutines.
 type Collapsed interface {
 	// Prior draws a state from p(m, a).
 	Prior(random *rand.Rand) (CollapsedState, error)
@@ -39,27 +40,27 @@ type CollapsedState interface {
 
 // CollapsedConfig sets the number and length of tempered chains over a Collapsed posterior.
 type CollapsedConfig struct {
-	// Chains is the number of chains. The first BurnIn iterations are dropped; then every Thin-th
-	// of at most Iterations iterations is kept.
+	// Chains is the number of chains. The first BurnIn iterations are dropped. Of the following
+	// iterations, at most Iterations, every Thin-th is kept.
 	Chains, BurnIn, Iterations, Thin int
-	// Powers are the powers of the evidence, one for each copy of a chain, descending from 1 to 0.
+	// Powers are the powers of the evidence in the copies of a chain, descending from 1 to 0.
 	Powers []float64
 	// Enough, when not nil, is called after First iterations and whenever the number of iterations
-	// has grown by half. If it returns true, the run ends. First 0 stands for Iterations.
+	// has grown by half. If it returns true, the run ends. If First is 0, Iterations replaces it.
 	First  int
 	Enough func(*Result) bool
 	// Progress, when not nil, is called before Enough with the number of iterations done and
 	// Iterations.
 	Progress func(done, total int)
-	// Seed selects the random streams.
+	// Seed is the seed of all random numbers.
 	Seed uint64
 }
 
 // RunCollapsed runs tempered chains. In each iteration every copy of a chain makes a sweep, and
-// neighbouring copies exchange their states. Chains are independent, each with its own random
-// stream. The copies of a chain with an even number start from the prior, and the copies of a chain
-// with an odd number from Collapsed.Far. sites is the number of sites of a code, and mask returns
-// the active coordinates of a model.
+// neighbouring copies exchange their states. Chains are independent, each with a separate random
+// stream. Chains with an even number start from the prior, and chains with an odd number from
+// Collapsed.Far. The argument sites is the number of sites of a code, and mask returns the active
+// coordinates of a model.
 func RunCollapsed(ctx context.Context, c Collapsed, sites int, mask func(code []int32, mask []bool) []bool, cfg CollapsedConfig) (*Result, error) {
 	dim := len(mask(make([]int32, sites), nil))
 	r := &Result{Chains: cfg.Chains, Sites: sites, Dim: dim, BurnIn: cfg.BurnIn, Thin: cfg.Thin, ladder: cfg.Powers}
@@ -101,7 +102,7 @@ func RunCollapsed(ctx context.Context, c Collapsed, sites int, mask func(code []
 	return r, nil
 }
 
-// once returns a single error that names place if ctx was cancelled, and err otherwise.
+// once returns an error that contains the text place if ctx was cancelled, and err otherwise.
 func once(ctx context.Context, place string, err error) error {
 	if stopped := ctx.Err(); stopped != nil {
 		return fmt.Errorf("rjmcmc: stopped in %s: %w", place, stopped)

@@ -7,17 +7,16 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// Defaults of Config. R-hat shows whether they suffice. Its limit is 1.01: on one table it is
-// 1.003, with half of the iterations 1.006, and with half of the jumps too 1.010
-// (docs/benchmarks/constants.md).
+// Defaults of Config. On a test table R-hat, which should be below 1.01, is 1.003. It is 1.006 with
+// half of the iterations, and 1.010 with half of the jumps too (docs/benchmarks/constants.md).
 const (
 	DefaultChains     = 128
 	DefaultBurnIn     = 1000
 	DefaultIterations = 2000
 	DefaultThin       = 5
 	DefaultJumps      = 2
-	// DefaultListJumps is the default of Jumps on spaces of short lists among many items, where
-	// most new items are refused.
+	// DefaultListJumps is the default of Jumps on spaces of short lists among many items
+	// ([space.Lists]), where most proposals are refused.
 	DefaultListJumps = 10
 	DefaultSwaps     = 2
 	DefaultWalks     = 1
@@ -30,7 +29,7 @@ type Config struct {
 	// because all chains share one graph call.
 	Chains int
 	// BurnIn is the number of iterations that adapt the proposals and are discarded. 0 means
-	// DefaultBurnIn. A negative number means no burn-in, and then nothing adapts.
+	// DefaultBurnIn. A negative number means no burn-in, so that proposals do not adapt.
 	BurnIn int
 	// Iterations is the number of iterations after burn-in; 0 means DefaultIterations.
 	Iterations int
@@ -40,8 +39,8 @@ type Config struct {
 
 	// Jumps, Swaps, Walks and Joints are the numbers of moves of each kind in one iteration. 0
 	// means the default, which for Jumps is DefaultListJumps on a space of lists; a negative number
-	// means none. Swaps are left out where no two sites have the same number of outcomes. Joints
-	// are 0 by default above MaxQuadraticDim coordinates.
+	// means none. Swaps are left out if no two sites have the same number of outcomes. Joints are 0
+	// by default above MaxQuadraticDim coordinates.
 	Jumps, Swaps, Walks, Joints int
 
 	// Starts are the models (codes of length S) in which chains start: chain c starts in Starts[c
@@ -50,12 +49,12 @@ type Config struct {
 	Starts [][]int32
 
 	// Temperatures is the number of copies of each chain. The first copy samples the posterior, the
-	// other copies sample flatter densities, down to the prior of models (tempering.go).
+	// other copies sample flatter densities, and the last the prior of models (tempering.go).
 	// Neighbouring copies exchange states, so that chains move between modes. 0 means 1, no
 	// tempering. Time and memory are proportional to Temperatures.
 	Temperatures int
 
-	// Seed selects the random streams.
+	// Seed is the seed of all random numbers.
 	Seed uint64
 	// Enough, when not nil, is called with the draws so far whenever a sixteenth of Iterations is
 	// done. If it returns true, the run ends.

@@ -27,9 +27,9 @@ type Target interface {
 // HostTarget is a Target whose densities the host computes faster than a graph does.
 type HostTarget interface {
 	Target
-	// HostDensity returns a function that computes LogPrior and LogJoint for R = rows rows in
-	// float64, equal up to rounding. It reads codes [R*S], mask [R*D] and theta [R*D], and writes
-	// logPrior [R] and logJoint [R]. Only one goroutine at a time calls the function. If
+	// HostDensity returns a function that computes the same numbers as LogPrior and LogJoint, up to
+	// rounding, for R = rows rows in float64. It reads codes [R*S], mask [R*D] and theta [R*D], and
+	// writes logPrior [R] and logJoint [R]. Only one goroutine at a time calls the function. If
 	// HostDensity returns nil, the graph is used.
 	HostDensity(rows int) func(codes []int32, mask []bool, theta, logPrior, logJoint []float64)
 }
@@ -142,7 +142,7 @@ func (d *density) eval(p *population, b *block, logPrior, logJoint []float64) er
 	return run("the target", d.exec, [][]float64{logPrior[b.first:b.last], logJoint[b.first:b.last]}, b.codes, b.mask, b.theta)
 }
 
-// run evaluates a graph and copies its outputs to out. what names the graph in errors.
+// run evaluates a graph and copies its outputs to out. The argument name is its name in errors.
 func run[T dtypes.Supported](name string, exec *graph.Exec, out [][]T, inputs ...any) (err error) {
 	defer func() { // a target's graph functions may panic with any value
 		if r := recover(); r != nil {

@@ -13,10 +13,10 @@ import (
 type Summary struct {
 	Mean, SD float64
 	// MCSE is the Monte Carlo standard error of Mean: SD/√n, n the effective number of draws for
-	// the mean. For an indicator, MCSE is at least the error that n draws would have with one more
-	// draw of each outcome. For an indicator that never changed, MCSE is √(p(1−p)/C) with p =
-	// ½/(C+1), C the number of chains: its autocorrelation is unknown, and each chain counts as one
-	// draw. For any other quantity that never changed, MCSE is 0.
+	// the mean. For an indicator, MCSE is at least the error for n draws and one more draw of each
+	// outcome. If an indicator never changed, its autocorrelation is unknown, and each of the C
+	// chains counts as one draw: MCSE is √(p(1−p)/C) with p = ½/(C+1). For any other quantity that
+	// never changed, MCSE is 0.
 	MCSE float64
 	// RHat is the rank-normalised split R-hat, the larger of its bulk and folded forms (Vehtari,
 	// Gelman, Simpson, Carpenter and Bürkner 2021). Values above 1.01 mean that the chains have not
@@ -74,7 +74,7 @@ func rHat(chains [][]float64) float64 {
 		}
 	}
 	bulk := plainRHat(rankNormalise(chains))
-	if constant(folded) { // the distances from the median ½ of an indicator have no information
+	if constant(folded) { // for an indicator with median ½ all distances from the median are equal
 		return bulk
 	}
 	return max(bulk, plainRHat(rankNormalise(folded)))
@@ -107,9 +107,9 @@ func variances(chains [][]float64) (within, between float64) {
 }
 
 // effectiveSize returns the number of independent draws whose mean is as precise as the mean of the
-// N draws of the chains: N / τ with τ = 1 + 2 Σ ρ_t. The autocorrelations ρ_t are combined over
-// chains and summed over Geyer's initial monotone sequence of pairs (Vehtari et al. 2021, section
-// 3). The result is at most N log10 N.
+// N draws of the chains: N / τ with τ = 1 + 2 Σ ρ_t. The sum of the autocorrelations ρ_t, combined
+// over chains, ends where Geyer's initial monotone sequence of pairs does (Vehtari et al. 2021,
+// section 3). The result is at most N log10 N.
 func effectiveSize(chains [][]float64) float64 {
 	n, total := len(chains[0]), float64(len(chains)*len(chains[0]))
 	if n < 2 {
@@ -153,9 +153,9 @@ func effectiveSize(chains [][]float64) float64 {
 	return total / max(tau, 1/math.Log10(total))
 }
 
-// rankNormalise replaces values by the normal quantiles of their ranks over all chains; ties share
-// share their average rank. At most two distinct values stay unchanged, because the map would be
-// affine and would change no result.
+// rankNormalise replaces values by the normal quantiles of their ranks over all chains; ties have
+// their average rank. Values of which at most two are distinct stay unchanged, since the map would
+// be affine and would change no result.
 func rankNormalise(chains [][]float64) [][]float64 {
 	if atMostTwoValues(chains) {
 		return chains
@@ -199,9 +199,9 @@ func atMostTwoValues(chains [][]float64) bool {
 	return true
 }
 
-// fallsAs is the least power of the chains' length n with which R-hat − 1 must fall to count as
-// falling. For chains that mix, R-hat falls as 1 + a/n; for chains that do not move between modes,
-// it stays constant.
+// R-hat counts as falling with the length n of the chains if R-hat − 1 falls at least as fast as
+// n^−fallsAs. For chains that mix, it falls as 1/n. For chains that do not move between modes, it
+// is constant.
 const fallsAs = 0.7
 
 // LengthUntil returns the length of the chains at which R-hat is expected to have fallen to wanted.

@@ -41,7 +41,7 @@ func TestEffectiveSizeOfAutoregression(t *testing.T) {
 		}
 		m, sd := stat.MeanStdDev(bulk, nil)
 		se := stat.StdErr(sd, repeats)
-		// The truncated sum of autocorrelations has a bias of a few per cent.
+		// The estimate of the sum of autocorrelations has a bias of a few per cent.
 		assert.InDelta(t, want, m, sigmas*se+0.05*want, "φ = %g", phi)
 		assert.InDelta(t, 1/math.Sqrt(want), stat.Mean(mcse, nil), 0.05/math.Sqrt(want), "φ = %g", phi)
 	}
@@ -64,7 +64,7 @@ func TestRankNormalise(t *testing.T) {
 	for c, want := range [][]float64{{z(1), z(4)}, {z(2.5), z(2.5)}} {
 		assert.InDeltaSlice(t, want, got[c], 1e-14)
 	}
-	// Monotone maps, even to infinite variance, change nothing.
+	// Monotone maps of the values, even to infinite variance, change no diagnostic.
 	chains := autoregressive(2, 100, 0.5, 1)
 	heavy := make([][]float64, 2)
 	for c := range heavy {
@@ -107,7 +107,7 @@ func TestDegenerateSeries(t *testing.T) {
 
 	stuck := Summarise([][]float64{{0, 0, 0, 0}, {1, 1, 1, 1}})
 	assert.True(t, math.IsInf(stuck.RHat, 1))
-	assert.LessOrEqual(t, stuck.ESS, 4.0) // one draw per half-chain
+	assert.LessOrEqual(t, stuck.ESS, 4.0) // 4 half-chains count as one draw each
 
 	short := Summarise([][]float64{{0, 1}, {1, 0}})
 	assert.True(t, math.IsNaN(short.RHat) && math.IsNaN(short.ESS))

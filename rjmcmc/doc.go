@@ -1,8 +1,8 @@
 // Package rjmcmc samples a transdimensional posterior exactly in the limit, by reversible jump
 // Markov chain Monte Carlo (Green 1995; Davies, Mackinlay, Oliveira and Sisson 2025, appendix E.4).
 //
-// It samples the same Target as the variational engine, and serves to check it. The target density
-// over pairs of a model m and the values θ of its active coordinates is
+// It samples the same Target as package vti, whose variational approximations it can check. The
+// target density over pairs of a model m and the values θ of its active coordinates is
 //
 //	π(m, θ) ∝ p(m) η(θ | m),  η(θ | m) = p(y, θ | m).
 //
@@ -19,10 +19,9 @@
 // A change of model, by Jump or Swap, keeps the coordinates R active, switches the coordinates K
 // off and the coordinates J on. A prime marks the proposed state. The values of J are always drawn
 // anew from a normal density g(· | R), and the old values of K enter the acceptance ratio by their
-// density g. Reusing the old value of an inactive coordinate when it becomes active again, without
-// that ratio, is not a valid sampler. The kept coordinates are shifted by a linear map with
-// Jacobian 1 ([Quadratic]), without which chains do not move between models of collinear
-// predictors.
+// density g. A sampler that reused the old value of an inactive coordinate without this ratio would
+// be wrong. The kept coordinates are shifted by a linear map with Jacobian 1 ([Quadratic]). Without
+// it, chains do not move between models of collinear predictors.
 //
 // During burn-in all proposals adapt to the whole population of chains: g, the linear maps, the
 // step sizes and the correlations of steps, see [Tuning]. After burn-in they are fixed, so that the
@@ -35,16 +34,16 @@
 // With Config.Checkpoint, an interrupted run can be resumed (checkpoint.go).
 //
 // On a space of short lists among many items ([space.Lists]) Jump and Swap are the moves of the
-// space: an item is added to the list, removed or exchanged. New items are proposed by weights that
-// burn-in learns from the odds of earlier proposals, and the acceptance ratio accounts for these
-// weights. The coordinates of later items are shifted to their new slots. If a target has a
+// space: an item is added to the list, removed or exchanged. New items are proposed with weights
+// that burn-in learns from the odds of earlier proposals, and the acceptance ratio accounts for
+// these weights. Items that follow in the list move to other coordinates. If a target has a
 // quadratic approximation of each model ([QuadraticTarget]), the approximation gives the proposals
 // of births and the map of kept coordinates. For other targets on lists, the coordinates of a new
-// item are drawn with the spread that earlier draws have at its place in the list, whatever the
-// item.
+// item are drawn from the distribution of earlier draws at its place in the list, although these
+// may belong to other items.
 //
 // Above MaxQuadraticDim coordinates, kept coordinates are not shifted, and a chain can take very
-// long to leave a set of predictors that stand in for others: check RHat and ESS first.
+// long to exchange a set of predictors for correlated predictors: check RHat and ESS first.
 //
 // Notation, here and in Davies et al. (2025):
 //

@@ -16,17 +16,18 @@ const evidenceGroups = 16
 
 // maxLadderRHat is the largest R-hat at any temperature for which an evidence is reported. In 77 of
 // 96 regressions with known evidences (TestEvidenceErrors with more tables) R-hat was below it, and
-// the z-scores had standard deviation 0.98 and mean 0.14. Above 1.3, evidences were too small by 6
-// to 45 standard errors: at intermediate temperatures, chains that started outside a narrow mode
-// had not filled it, and all groups of chains erred on the same side.
+// the z-scores had standard deviation 0.98 and mean 0.14. With R-hat above 1.3, evidences were too
+// small by 6 to 45 standard errors, in all groups of chains: at intermediate temperatures, chains
+// that started outside of a narrow mode had not entered it.
 const maxLadderRHat = 1.05
 
 // LogEvidence estimates log Σ_m p(m) Z_m, where Z_m is the evidence of model m. Its standard error
 // comes from the differences between groups of chains. The run must have Temperatures above 1, and
 // the target a normalised prior over models. Value and error are NaN without tempering, with fewer
-// than four chains, and where the chains have not mixed at every temperature ([Result.LadderRHat]).
+// than four chains, and if the chains have not mixed at every temperature ([Result.LadderRHat]).
 // The acceptance ratio of Bennett (1976) estimates the ratio of normalising constants of each pair
-// of neighbouring temperatures from the draws at both; the flattest density is normalised.
+// of neighbouring temperatures from the draws at both. The density at the highest temperature is
+// normalised.
 func (r *Result) LogEvidence() (value, se float64) {
 	if r.runs != nil {
 		return r.joinedEvidence()
@@ -55,14 +56,14 @@ func (r *Result) bridge() (value, se float64) {
 	return r.logEvidence(0, r.Chains), stat.StdDev(each, nil) / math.Sqrt(float64(groups))
 }
 
-// LadderRHat returns the largest R-hat over the temperatures of log η(θ | m) − log g(θ), the term
-// that the inverse temperature β multiplies (tempering.go). It is NaN without tempering or with few
-// draws.
+// LadderRHat returns the largest R-hat, over the temperatures, of log η(θ | m) − log g(θ), the term
+// of the log density that the inverse temperature multiplies (tempering.go). It is NaN without
+// tempering or with few draws.
 func (r *Result) LadderRHat() float64 {
 	if r.runs != nil {
 		worst := math.Inf(-1)
 		for _, one := range r.runs {
-			worst = math.Max(worst, one.LadderRHat()) // NaN stays
+			worst = math.Max(worst, one.LadderRHat()) // NaN if any term is NaN
 		}
 		return worst
 	}
@@ -73,7 +74,7 @@ func (r *Result) LadderRHat() float64 {
 	parallel.Run(len(rHats), func(t int) {
 		rHats[t] = r.Summarise(func(d int) float64 { return r.tilt[d/r.Chains*rows+t*r.Chains+d%r.Chains] }).RHat
 	})
-	return slices.Max(rHats) // NaN stays
+	return slices.Max(rHats) // NaN if any term is NaN
 }
 
 // logEvidence estimates the log evidence from the chains first to last-1.
@@ -98,10 +99,9 @@ func (r *Result) logEvidence(first, last int) float64 {
 const resolution = 1e-10
 
 // logRatio solves Σ_hot 1/(1 + exp(f − w)) = Σ_cold 1/(1 + exp(w − f)) for f by bisection. f is the
-// log ratio of the normalising constants of two densities, the colder over the hotter. w is the log
-// ratio of the two unnormalised densities at a draw, again the colder over the hotter. cold holds w
-// at draws from the colder density, and hot holds w at an equal number of draws from the hotter
-// one.
+// log ratio of the normalising constants of two densities, colder over hotter (of lower over higher
+// temperature), and w the log ratio of the unnormalised densities at a draw. cold and hot hold w at
+// equal numbers of draws from the colder and the hotter density.
 func logRatio(cold, hot []float64) float64 {
 	low, high := math.Inf(1), math.Inf(-1)
 	for _, values := range [][]float64{cold, hot} {

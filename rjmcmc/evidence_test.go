@@ -93,8 +93,7 @@ func (u unknownNoise) logEvidence() float64 {
 // The errors of evidences are calibrated on tables of 5 to 45 rows and 2 to 5 predictors, with
 // correlations of up to 0.95 and noise of standard deviation 1 to 0.001, known or unknown. The
 // z-scores should have mean 0 and standard deviation 1.07, because their errors come from 16
-// groups. The bounds on both are 3.5 standard errors: one false alarm in 1,000 seeds, were the
-// seeds not fixed.
+// groups. The bounds on both are 3.5 standard errors: one seed in 1,000 would fail by chance.
 func TestEvidenceErrors(t *testing.T) {
 	testkit.Long(t)
 	const tables = 20

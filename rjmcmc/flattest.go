@@ -6,10 +6,10 @@ import (
 	"slices"
 )
 
-// flattest is the density g of the flattest copy of a chain (tempering.go): active coordinates are
-// independent, each with a Cauchy density. A normal density as wide as the draws so far would have
-// no draws at modes further away, and chains that all start at one mode would then agree, wrongly,
-// that there is no other.
+// flattest is the density g of the copy of a chain at the highest temperature (tempering.go):
+// active coordinates are independent, each with a Cauchy density. A normal density as wide as the
+// draws so far would not reach distant modes, so that chains that all start at one mode would
+// agree, wrongly, that it is the only mode.
 type flattest struct {
 	centre, scale []float64 // [D] by coordinate
 	logNorm       []float64 // [D] log π scale, the log normalising constant
@@ -49,8 +49,8 @@ func (g *flattest) logDensityOf(j int, x float64) float64 {
 	return -g.logNorm[j] - math.Log1p(u*u)
 }
 
-// precision returns the precision of the normal density that has the quartiles of g in coordinate
-// j. Quadratic approximations use it in place of g.
+// precision returns the precision of the normal density with the quartiles of g in coordinate j,
+// which replaces g in quadratic approximations.
 func (g *flattest) precision(j int) float64 {
 	sd := g.scale[j] / normalQuartile
 	return 1 / (sd * sd)
@@ -63,9 +63,9 @@ func (g *flattest) draw(random *rand.Rand, j int) float64 {
 	return g.centre[j] + g.scale[j]*math.Tan(math.Pi*(random.Float64()-0.5))
 }
 
-// stepFlattest draws new values from g for a row of the flattest copy: of one active coordinate in
-// a Walk step, of all of them in a Joint step. The values have density g at this temperature, so
-// that the proposal is always accepted.
+// stepFlattest draws new values from g for a row at the highest temperature: of one active
+// coordinate in a Walk step, of all active coordinates in a Joint step. Since g is the density at
+// this temperature, the proposal is always accepted.
 func (s *sampler) stepFlattest(c int, move Move, theta []float64, active []int) {
 	if move == Walk {
 		k := s.rngs[c].IntN(len(active))
@@ -78,8 +78,8 @@ func (s *sampler) stepFlattest(c int, move Move, theta []float64, active []int) 
 	}
 }
 
-// propagateFlattest replaces propagate in the flattest copy: the values of coordinates that are
-// born are drawn from g.
+// propagateFlattest replaces propagate at the highest temperature: the values of coordinates that
+// become active are drawn from g.
 func (s *sampler) propagateFlattest(w *workspace, c int) (logRatio float64) {
 	_, theta, _ := s.proposal.row(c)
 	_, from, _ := s.state.row(c)

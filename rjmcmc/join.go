@@ -59,14 +59,14 @@ func joinInfo(runs []*Result) Info {
 }
 
 // joinedEvidence returns the mean of the log evidences of the joined runs. Its standard error is
-// the larger of two: one computed from the errors of the runs, one from the differences between the
-// runs.
+// computed from the errors of the runs or from the differences between the runs, whichever is
+// larger.
 func (r *Result) joinedEvidence() (value, se float64) {
 	n := float64(len(r.runs))
 	var sum, squaredErrors, squares float64
 	for _, one := range r.runs {
 		evidence, error := one.LogEvidence()
-		sum, squaredErrors, squares = sum+evidence, squaredErrors+error*error, squares+evidence*evidence // NaN stays
+		sum, squaredErrors, squares = sum+evidence, squaredErrors+error*error, squares+evidence*evidence // NaN if any is NaN
 	}
 	value = sum / n
 	between := math.Max(squares-n*value*value, 0) / (n - 1)

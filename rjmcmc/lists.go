@@ -10,8 +10,8 @@ import (
 )
 
 // list is a space of short ascending lists of items: [space.Lists] or a type that embeds it. Its
-// coordinates belong to places in the list, so that the coefficient of an item changes coordinate
-// when a smaller item comes or goes.
+// coordinates belong to places in the list, so that the coefficient of an item moves to another
+// coordinate when a smaller item is added or removed.
 type list interface {
 	space.Mover
 	Items() int
@@ -26,9 +26,9 @@ type list interface {
 
 var _ list = (*space.Lists)(nil)
 
-// label returns a number that identifies coordinate j in every model: the coefficient of an item
-// has the same label wherever the item is in the list. The labels of the active coordinates ascend.
-// In spaces other than lists the label of a coordinate is j.
+// label returns a number that identifies the parameter at coordinate j in every model: the
+// coefficient of an item has the same label at every place of the list. The labels of the active
+// coordinates ascend. In spaces other than lists the label of a coordinate is j.
 func (s *sampler) label(code []int32, j int) int {
 	if s.list == nil || j < s.list.Fixed() {
 		return j
@@ -38,18 +38,19 @@ func (s *sampler) label(code []int32, j int) int {
 }
 
 const (
-	// uniformShare is the share of proposed new items that are drawn uniformly, so that every item
-	// is proposed whatever the weights. Half and twice give the same answers
+	// uniformShare is the share of proposed new items that are drawn uniformly, so that items of
+	// small weight are proposed too. Half or twice this share gives the same answers
 	// (docs/benchmarks/constants.md).
 	uniformShare = 0.25
-	// guessWeight is the weight of the previous estimate in a renewal, in units of proposals.
+	// guessWeight is the number of proposals to which the previous estimate is equivalent when
+	// estimates are renewed.
 	guessWeight = 1
 )
 
 // itemWeights learns during burn-in how often to propose each item. A proposal to add or remove an
 // item compares the model with the item to the model without it, at the present state of the rest
-// of the chain. The comparison gives the posterior odds o that the item is in, whether or not the
-// proposal is accepted. The mean of o/(1+o) estimates the inclusion probability of the item, and
+// of the chain. The comparison gives the posterior odds o that the item is in the model, even if
+// the proposal is refused. The mean of o/(1+o) estimates the inclusion probability of the item, and
 // the item is proposed in proportion to this estimate.
 type itemWeights struct {
 	inclusion  []float64 // [p] estimates so far, p the number of items

@@ -109,9 +109,9 @@ func (l listTarget) exactLists() map[string]exactModel {
 	return models
 }
 
-// worst returns the largest error of model probabilities, inclusions and moments of coefficients,
-// in standard errors. It also returns the chi-square statistic per degree of freedom of the model
-// probabilities above 0.002.
+// worst returns the largest error z of model probabilities, inclusions and moments of coefficients,
+// in standard errors, the quantity where it occurs, and the chi-square statistic per degree of
+// freedom of the model probabilities above 0.002.
 func (l listTarget) worst(t testing.TB, r *Result) (z, chi2 float64, where string) {
 	see := func(got Summary, want float64, format string, args ...any) float64 {
 		e := math.Abs(got.Mean-want) / got.MCSE

@@ -13,14 +13,14 @@ import (
 )
 
 // ModelsConfig configures chains over sets of items, each set a model m. The mass p(m) Z_m of a
-// set, Z_m its evidence, is known, or estimated once and kept (Andrieu and Roberts 2009). Zeros
-// stand for defaults.
+// set, with the evidence Z_m, is exact, or an estimate that never changes (pseudo-marginal
+// sampling, Andrieu and Roberts 2009). Zeros stand for defaults.
 type ModelsConfig struct {
 	// Items is the number of items. Slots is the largest number of items in a set; 0 stands for
 	// Items.
 	Items, Slots int
 	// LogMasses returns log p(m) and log Z_m of sets, each up to a constant. The items of each set
-	// ascend. Where log p(m) is −Inf, log Z_m is ignored.
+	// ascend. If log p(m) is −Inf, log Z_m is ignored.
 	LogMasses func(ctx context.Context, sets [][]int32) (logPriors, logEvidences []float64, err error)
 	// Weights are the first proposal weights of items, which burn-in replaces; nil means equal
 	// weights.
@@ -33,25 +33,24 @@ type ModelsConfig struct {
 	// Powers are the powers of the evidence at the temperatures, in descending order; the first is
 	// 1, the posterior. nil stands for 1, 0.65 and 0.4. The power applies to the evidence but not
 	// to the prior: with thousands of items the prior keeps sets small. With a tempered prior, sets
-	// at high temperatures would be so large that they could hardly ever be exchanged with sets at
-	// lower temperatures.
+	// at high temperatures would be too large to be exchanged with sets at lower temperatures.
 	Powers []float64
 	// BurnIn is the number of iterations dropped; 0 stands for DefaultModelBurnIn.
 	BurnIn int
-	// Seed selects the random streams.
+	// Seed is the seed of all random numbers.
 	Seed uint64
 }
 
-// defaultPowers returns the powers of Z_m in the copies of each chain. Half and twice give the same
-// answers (docs/benchmarks/constants.md).
+// defaultPowers returns the powers of the evidence in the copies of each chain. Powers of about
+// half or twice the size give the same answers (docs/benchmarks/constants.md).
 func defaultPowers() []float64 { return []float64{1, 0.65, 0.4} }
 
-// DefaultModelBurnIn is the default number of dropped iterations. Half and twice give the same
-// answers (docs/benchmarks/constants.md).
+// DefaultModelBurnIn is the default number of dropped iterations. Half or twice this number gives
+// the same answers (docs/benchmarks/constants.md).
 const DefaultModelBurnIn = 200
 
-// renewals is the number of times that burn-in renews the proposal weights of items. Half and twice
-// give the same answers (docs/benchmarks/constants.md).
+// renewals is the number of times that burn-in renews the proposal weights of items. Half or twice
+// this number gives the same answers (docs/benchmarks/constants.md).
 const renewals = 6
 
 // Models holds tempered chains over sets of items.
@@ -59,12 +58,12 @@ type Models struct {
 	cfg    ModelsConfig
 	lists  *space.Lists
 	chains int
-	rows   []modelRow // [temperatures*chains], the posterior's chains first
+	rows   []modelRow // [temperatures*chains], the chains at power 1 first
 	items  *itemWeights
 	random *rand.Rand // for exchanges
 	done   int        // iterations so far
 
-	// Sets are the draws of the posterior's chains after burn-in, ordered by iteration, then by
+	// Sets are the draws from the posterior (power 1) after burn-in, ordered by iteration, then by
 	// chain.
 	Sets [][]int32
 }
@@ -76,7 +75,7 @@ type modelRow struct {
 	random                *rand.Rand
 }
 
-// NewModels starts chains. It fails if the mass of a start is zero.
+// NewModels starts chains. It returns an error if the mass of a starting set is zero.
 func NewModels(ctx context.Context, cfg ModelsConfig) (*Models, error) {
 	cfg.Slots = cmp.Or(cfg.Slots, cfg.Items)
 	if cfg.Powers == nil {
@@ -169,12 +168,13 @@ func (m *Models) Run(ctx context.Context, iterations int) error {
 	return nil
 }
 
-// togetherShare is the share of the proposals that change sets of items, where there are any. Half
-// and twice give the same answers (docs/benchmarks/constants.md).
+// togetherShare is the share of the proposals that change whole sets of items
+// (ModelsConfig.Together), if there are sets. Half or twice this share gives the same answers
+// (docs/benchmarks/constants.md).
 const togetherShare = 0.25
 
-// moveTogether proposes to add or remove one of the sets of Together, or to exchange one of them
-// for another. Where the move is impossible, it returns the present model with log ratio −Inf.
+// moveTogether proposes to add or remove a set in Together, or to exchange one set for another. If
+// the move is impossible, it returns the present model with log ratio −Inf.
 func (m *Models) moveTogether(row *modelRow) (code []int32, logRatio float64) {
 	set := slices.Clone(m.lists.Set(row.code))
 	has := func(items []int32) (all, none bool) {
@@ -198,7 +198,7 @@ func (m *Models) moveTogether(row *modelRow) (code []int32, logRatio float64) {
 	one, other := drawn(), drawn()
 	all, none := has(one)
 	possible := all || none
-	if row.random.IntN(2) == 0 { // exchange them
+	if row.random.IntN(2) == 0 { // exchange one set for another
 		otherAll, otherNone := has(other)
 		overlap := slices.ContainsFunc(one, func(item int32) bool { return slices.Contains(other, item) })
 		possible = !overlap && (all && otherNone || none && otherAll)

@@ -41,7 +41,8 @@ func twoModes() (logMass func(set []int32) float64, inclusion [8]float64) {
 }
 
 // The frequencies of chains over models agree with exact sums, to within errors computed from the
-// spread between chains. There are 8 comparisons at 4.5 standard errors: one false alarm in 18,000.
+// spread between chains. The test makes 8 comparisons to 4.5 standard errors: one seed in 18,000
+// fails by chance.
 func TestModelsFollowTheirMasses(t *testing.T) {
 	logMass, inclusion := twoModes()
 	starts := make([][]int32, 32)
@@ -88,8 +89,8 @@ func TestModelsFollowTheirMasses(t *testing.T) {
 }
 
 // Proposals that add or remove several items together lead chains between two modes, which no other
-// proposal does because all sets between the modes are improbable. There are 6 comparisons at 4.5
-// standard errors: one false alarm in 25,000.
+// proposal does because all sets between the modes are improbable. The test makes 6 comparisons to
+// 4.5 standard errors: one seed in 25,000 fails by chance.
 func TestItemsThatMoveTogetherCrossAValley(t *testing.T) {
 	random := stream.Rand(4, "valley")
 	table := make([]float64, 64)
@@ -149,7 +150,7 @@ func TestItemsThatMoveTogetherAreChecked(t *testing.T) {
 // temperatures would never accept such a set.
 func TestHotCopiesStaySmall(t *testing.T) {
 	const items, slots = 3000, 20
-	logSize := make([]float64, slots+1) // uniform over sizes
+	logSize := make([]float64, slots+1) // log prior of each size, uniform over sizes
 	for size := range logSize {
 		if size > 0 {
 			logSize[size] = logSize[size-1] - math.Log(float64(items-size+1)/float64(size))
@@ -161,7 +162,7 @@ func TestHotCopiesStaySmall(t *testing.T) {
 			for _, set := range sets {
 				evidence := 0.0
 				for _, item := range set {
-					evidence -= 1.5 // for each item without effect
+					evidence -= 1.5 // each item without effect lowers the log evidence by 1.5
 					if item < 5 {
 						evidence += 10
 					}

@@ -26,7 +26,7 @@ var moves = enum.New[Move]("move", "jump", "swap", "walk", "joint")
 func (m Move) String() string { return moves.String(m) }
 
 // proposeCodes changes the model in row c of the proposal, which starts as a copy of the state. It
-// returns false if the move is impossible from this state; the chain then keeps its state.
+// returns false if the move is impossible from this state, which the chain then keeps.
 func (s *sampler) proposeCodes(w *workspace, move Move, c int) bool {
 	code, _, _ := s.proposal.row(c)
 	switch {
@@ -42,13 +42,13 @@ func (s *sampler) proposeCodes(w *workspace, move Move, c int) bool {
 	return s.proposeSwap(s.rngs[c], code)
 }
 
-// compare sets the lists in w to the coordinates that stay, die and are born between the model of
-// row c and the proposed model. It copies the values that stay to their new coordinates and sets
-// all other values of the proposal to 0.
+// compare writes to the lists in w which coordinates stay active, become inactive (die) and become
+// active (are born) between the model of row c and the proposed model. It copies the values that
+// stay to their new coordinates and sets all other values of the proposal to 0.
 func (s *sampler) compare(w *workspace, c int) {
 	code, theta, mask := s.proposal.row(c)
 	old, values, was := s.state.row(c)
-	if s.list == nil { // every coordinate is its own label
+	if s.list == nil { // the label of coordinate j is j
 		w.divide(was, mask)
 		clear(theta)
 		for _, j := range w.kept {
@@ -84,7 +84,8 @@ func (s *sampler) compare(w *workspace, c int) {
 }
 
 // propagate proposes the values of row c under the model and mask of the proposal. It returns log
-// g(θ_K | R) − log g(θ_J' | R), K the coordinates that died, J those born and R those kept.
+// g(θ_K | R) − log g(θ_J' | R), where K are the coordinates that die, J the coordinates that are
+// born, and R the kept coordinates.
 func (s *sampler) propagate(w *workspace, c int) float64 {
 	w.reset()
 	_, theta, _ := s.proposal.row(c)
@@ -152,9 +153,9 @@ func (s *sampler) proposeStep(w *workspace, move Move, c int) (scale int, moved 
 	return len(active), true
 }
 
-// proposeJoint adds a normal step with covariance scale² Λ_AA⁻¹, Λ the precision of the quadratic
-// approximation and A the active coordinates. Where Λ_AA is unknown or not positive definite, the
-// step has independent entries with the spreads of births (BirthSD).
+// proposeJoint adds a normal step with covariance scale² Λ_AA⁻¹ to the active coordinates A, where
+// Λ is the precision of the quadratic approximation. If Λ_AA is unknown or not positive definite,
+// the step has independent entries with the standard deviations BirthSD.
 func (s *sampler) proposeJoint(w *workspace, c int, theta []float64, active []int) {
 	step := w.take(len(active))
 	for a := range step {
@@ -186,7 +187,7 @@ func (s *sampler) proposeJoint(w *workspace, c int, theta []float64, active []in
 
 // proposeJump changes one site to another outcome. The site is uniform among the sites with two or
 // more outcomes, the outcome uniform among the site's other outcomes. The reverse move has the same
-// probability.
+// proposal probability.
 func (s *sampler) proposeJump(rng *rand.Rand, code []int32) bool {
 	if len(s.free) == 0 {
 		return false
@@ -201,10 +202,9 @@ func (s *sampler) proposeJump(rng *rand.Rand, code []int32) bool {
 }
 
 // proposeSwap exchanges the differing outcomes of two like sites, sites with the same number of
-// outcomes. The first site a is uniform among all sites that have a like, the second site b uniform
-// among the d_a likes of a with another outcome. The pair has probability ∝ 1/d_a + 1/d_b. The
-// exchange keeps the number of sites at each outcome, and swaps d_a and d_b. The reverse move
-// therefore has the same probability.
+// outcomes. The first site a is uniform among all sites with a like site, the second site b uniform
+// among the d_a like sites with another outcome. The pair has probability ∝ 1/d_a + 1/d_b. The
+// exchange swaps d_a and d_b, so that the reverse move has the same probability.
 func (s *sampler) proposeSwap(rng *rand.Rand, code []int32) bool {
 	if len(s.paired) == 0 {
 		return false

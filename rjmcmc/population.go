@@ -12,8 +12,8 @@ type population struct {
 	base, tilt []float64
 	logDensity []float64 // base + β tilt [R]
 	// precision [R*D*D] and linear [R*D] hold the approximation of each row's model by a
-	// QuadraticTarget. They are nil for other targets, and where models holds the approximations of
-	// all models.
+	// QuadraticTarget. They are nil for other targets, and if the field models holds the
+	// approximations of all models.
 	precision, linear []float64
 	models            *approximations
 	ladder            *ladder
@@ -83,9 +83,10 @@ func exchange[T any](a, b []T) {
 	}
 }
 
-// curvature returns the diagonal entry (i, i) of the precision of row c's approximation at its
-// inverse temperature β, and slope returns entry i of its linear part. Each is a weighted sum:
-// weight 1 − β for the normal density that stands for g, weight β for the approximation of η.
+// curvature returns the diagonal entry (i, i) of the precision of the quadratic approximation of
+// row c, and slope returns entry i of its linear part. Each is a weighted sum with the inverse
+// temperature β of the row: weight 1 − β for a normal density in place of g, weight β for the
+// approximation of η.
 func (p *population) curvature(c, i int) float64 {
 	beta := p.ladder.inverseTemperature(c)
 	precision, _ := p.approximation(c)

@@ -12,7 +12,7 @@ const MaxQuadraticDim = 128
 //
 // where A are the active coordinates. It is exact for linear regression with known variance, and
 // close wherever leaving out a coordinate has the same effect as setting it to 0. Proposals from it
-// are valid for every target; a poor fit only lowers acceptance.
+// are valid for every target. A poor fit only lowers the acceptance rate.
 type Quadratic struct {
 	Linear    []float64 // b, [D]
 	Precision []float64 // Λ, symmetric, [D*D]
@@ -53,8 +53,8 @@ func newFit(dim int) *fit {
 	return f
 }
 
-// implausible is the change of the log density above which a step counts as a step in the tails and
-// is ignored. A chain accepts such a fall once in exp(50) proposals.
+// Steps that change the log density by more than implausible are taken for steps in the tails and
+// ignored. A chain accepts a fall by 50 once in exp(50) proposals.
 const implausible = 50
 
 // observe adds a step of coordinate i by delta, which changes the log density by change.
@@ -89,12 +89,13 @@ func (f *fit) observe(i int, mask []bool, theta []float64, delta, change float64
 	}
 }
 
-// solve returns the approximation. A coordinate with too few steps, or without negative curvature,
-// gets the precision and the mean of its values in the population, which t holds.
+// solve returns the approximation. For a coordinate with too few steps, or without negative
+// curvature, it uses the precision and the mean of the values of the coordinate in the population,
+// which t holds.
 func (f *fit) solve(t *Tuning) *Quadratic {
 	d := f.dim
 	q := newQuadratic(d)
-	raw := make([][]float64, d) // coefficients of x by row, nil where there is no fit
+	raw := make([][]float64, d) // coefficients of x by row, nil if the regression has too few steps
 	for i := range f.rows {
 		raw[i] = f.rows[i].solve()
 		if raw[i] != nil && !(raw[i][i+1] < 0) {
@@ -128,9 +129,9 @@ func (f *fit) solve(t *Tuning) *Quadratic {
 	return q
 }
 
-// solve returns the coefficients of x, or nil when there are fewer than ten steps. A ridge of 1/n
-// of a mean step, n the number of steps with information about a coefficient, holds coefficients
-// without steps near 0 and hardly changes the other coefficients.
+// solve returns the coefficients of x, or nil when there are fewer than ten steps. A ridge penalty
+// keeps coefficients without informative steps near 0 and hardly changes other coefficients: it is
+// a mean step divided by the number of informative steps.
 func (r *regression) solve() []float64 {
 	const fewest = 10
 	if r.count[0] < fewest {

@@ -25,8 +25,8 @@ type approximations struct {
 	precision, linear []float64 // [models*D*D], [models*D]
 }
 
-// remembers reports whether a space is small enough for results to be stored for every model.
-// Results are not stored for lists, where the coordinates of an item differ between models.
+// remembers reports whether results are stored for every model of a space: whether it is small
+// enough, and no space of lists, where the coordinates of an item differ between models.
 func remembers(cards []int, dim, temperatures int, lists bool) bool {
 	models, ok := space.CountCodes(cards)
 	half := dim/2 + 1 // number of coordinates in a typical model
@@ -60,8 +60,8 @@ func newApproximations(backend backends.Backend, d *density, cards []int, dim in
 	return a, nil
 }
 
-// remembered holds results at one temperature. They are indexed by model and by the one coordinate
-// that is placed last; D stands for no such coordinate.
+// remembered holds results at one temperature, indexed by model and by the coordinate that is
+// placed last. The index D stands for no coordinate placed last.
 type remembered struct {
 	cards     []int
 	dim       int
@@ -102,7 +102,7 @@ func indexOf(cards []int, code []int32) (index int) {
 	return index
 }
 
-// forget empties the stores after a change of the proposals.
+// forget deletes all stored results after a change of the tuning.
 func (s *sampler) forget() {
 	for i := range s.rungs {
 		if s.rungs[i].remembered != nil {
@@ -112,8 +112,8 @@ func (s *sampler) forget() {
 }
 
 // standardOf returns the approximation of the model in row c of a population over the given
-// coordinates, where the coordinates in behind come last; ok is false where its precision is not
-// positive definite.
+// coordinates, with the coordinates in behind last. ok is false if the precision is not positive
+// definite.
 func (s *sampler) standardOf(w *workspace, p *population, c int, coordinates, behind []int) (st standard, ok bool) {
 	r := s.rung(c).remembered
 	code, _, _ := p.row(c)
@@ -129,8 +129,8 @@ func (s *sampler) standardOf(w *workspace, p *population, c int, coordinates, be
 	return st, ok
 }
 
-// factorOf returns the factor of the precision of the fitted approximation of the model in row c,
-// over its active coordinates; ok is false where the precision is not positive definite.
+// factorOf returns the Cholesky factor of the precision of the fitted approximation of the model in
+// row c, over its active coordinates. ok is false if the precision is not positive definite.
 func (s *sampler) factorOf(w *workspace, c int, active []int) (f dense.Factor, ok bool) {
 	rung := s.rung(c)
 	code, _, _ := s.state.row(c)
@@ -149,7 +149,7 @@ func (s *sampler) factorOf(w *workspace, c int, active []int) (f dense.Factor, o
 
 // marginalOf returns the marginal of coordinates x of the model in row c of a population, given the
 // kept coordinates. lower is the factor of Λ_RR from [Quadratic.factorise], R the kept coordinates.
-// It has no rows where it is not known yet or does not exist.
+// It has no rows if it is not computed yet or does not exist.
 func (s *sampler) marginalOf(w *workspace, p *population, c int, kept, x []int, lower *dense.Factor) marginal {
 	rung := s.rung(c)
 	code, _, _ := p.row(c)

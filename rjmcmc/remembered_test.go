@@ -26,8 +26,8 @@ func (k knownLinear) Quadratic(codes, mask *graph.Node, dtype dtypes.DType) (pre
 	return precision, graph.Add(constant(q.Linear, 1, dim), graph.InsertAxes(tilt, -1))
 }
 
-// Storing results by model changes no draw, neither in burn-in, when proposals are renewed, nor
-// after it. The test uses a fitted quadratic approximation and the approximation of the target.
+// Storing results by model changes no draw, during burn-in, when proposals change, or after it. The
+// test uses a fitted quadratic approximation, and one that the target gives.
 func TestRememberedModelsChangeNoDraw(t *testing.T) {
 	testkit.Slow(t)
 	l := correlatedLinear(t)

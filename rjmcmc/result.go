@@ -15,16 +15,16 @@ type Info struct {
 	NonFinite int
 	// Exchanges are the shares of accepted exchanges between neighbouring temperatures, the
 	// posterior first. RoundTrips is the number of times that a state went from the posterior to
-	// the flattest density and back. Without tempering they are nil and 0. All other counts are
-	// over the chains of the posterior only.
+	// the highest temperature and back. Without tempering they are nil and 0. All other counts are
+	// over the chains that sample the posterior only.
 	Exchanges  []float64
 	RoundTrips int
 	// Discarded is the number of first draws dropped from every chain because at least one chain
 	// had not yet reached the posterior from its starting point.
 	Discarded int
-	// AtStart is the number of draws, after those dropped, that are still starting points. They
-	// come from chains that accepted no move for more than half of the run.
-	// [Result.LogDensitySummary] then has an RHat of +Inf.
+	// AtStart is the number of kept draws that are still starting points. They come from chains
+	// that accepted no move for more than half of the run. If AtStart is not 0,
+	// [Result.LogDensitySummary] has an RHat of +Inf.
 	AtStart int
 }
 
@@ -49,7 +49,8 @@ func (i Info) nonFiniteShare() float64 {
 	return float64(i.NonFinite) / float64(max(1, proposed))
 }
 
-// Result holds the kept draws. Draw d is kept iteration d / Chains, from 0, of chain d % Chains.
+// Result holds the kept draws. Draw d belongs to chain d % Chains and to the kept iteration d /
+// Chains, counted from 0.
 type Result struct {
 	// Chains is the number of chains C, Sites the number of sites S, Dim the number of coordinates
 	// D.
@@ -62,9 +63,9 @@ type Result struct {
 	Info   Info
 	Tuning Tuning
 
-	ladder []float64 // β of the temperatures [T]
-	// tilt is the term that β multiplies, for all rows at each kept iteration [N/C*R], R the number
-	// of rows; nil without tempering.
+	ladder []float64 // inverse temperatures β [T]
+	// tilt is the term of the log density that β multiplies, for all R rows (chains times
+	// temperatures) at each kept iteration [N/C*R]; nil without tempering.
 	tilt []float64
 	// atStart is the number of chains that have not left their starting points, at each kept
 	// iteration [N/C].
@@ -81,7 +82,7 @@ func newResult(s *sampler) *Result {
 	return &Result{Chains: s.cfg.Chains, Sites: len(s.cards), Dim: s.dim, BurnIn: s.cfg.BurnIn, Thin: s.cfg.Thin, ladder: slices.Clone(s.ladder.beta)}
 }
 
-// record keeps the draws of the posterior's chains, which are the first rows of p.
+// record keeps the states of the chains that sample the posterior, the first rows of p.
 func (r *Result) record(p *population, atStart []bool) {
 	r.codes = append(r.codes, p.codes[:r.Chains*r.Sites]...)
 	r.theta = append(r.theta, p.theta[:r.Chains*r.Dim]...)
@@ -90,7 +91,7 @@ func (r *Result) record(p *population, atStart []bool) {
 	if len(r.ladder) > 1 {
 		for _, tilt := range p.tilt {
 			if math.IsNaN(tilt) || math.IsInf(tilt, 1) {
-				tilt = math.Inf(-1) // at β = 0, where the target may have no density
+				tilt = math.Inf(-1) // at β = 0 the target density may be 0
 			}
 			r.tilt = append(r.tilt, tilt)
 		}
@@ -147,8 +148,8 @@ func (r *Result) series(f func(draw int) float64) [][]float64 {
 	return chains
 }
 
-// Inclusion summarises the indicator that coordinate j is active; Mean is the posterior probability
-// that it is.
+// Inclusion summarises the indicator that coordinate j is active, whose Mean is a posterior
+// probability.
 func (r *Result) Inclusion(j int) Summary {
 	return r.summariseIndicator(func(d int) bool { return r.mask[d*r.Dim+j] })
 }
@@ -177,7 +178,7 @@ func (r *Result) Counts(items int) []int {
 	return counts
 }
 
-// LogDensitySummary summarises LogDensity. RHat is +Inf where draws are starting points.
+// LogDensitySummary summarises LogDensity. RHat is +Inf if some draws are starting points.
 func (r *Result) LogDensitySummary() Summary {
 	s := r.Summarise(func(d int) float64 { return r.LogDensity[d] })
 	if r.unmoved() > 0 {

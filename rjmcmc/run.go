@@ -119,14 +119,14 @@ func (s *sampler) moves(ctx context.Context, total int) error {
 	return nil
 }
 
-// checks is the number of times that a run calls Config.Enough. Half and twice give the same
-// answers (docs/benchmarks/constants.md).
+// checks is the number of times that a run calls Config.Enough. Half or twice this number gives the
+// same answers (docs/benchmarks/constants.md).
 const checks = 16
 
 // checkedEvery returns the number of iterations between two calls of Config.Enough.
 func (s *sampler) checkedEvery() int { return max(s.cfg.Iterations/checks, 1) }
 
-// keep records the state after the n-th iteration since burn-in if thinning keeps it.
+// keep records the state after the n-th iteration since burn-in, if n is a multiple of Thin.
 func (s *sampler) keep(n int) {
 	if n%s.cfg.Thin == 0 {
 		s.result.record(s.state, s.atStart)
@@ -163,13 +163,13 @@ func (s *sampler) endBurnIn() error {
 }
 
 // settling is the share of burn-in without changes of model. In it the chains, spread over models,
-// find the location and width of their coordinates. With changes of model, chains would leave every
-// model with a coordinate whose posterior lies far from its starting value, before they find this
-// posterior. Half and twice give the same answers (docs/benchmarks/constants.md).
+// find the location and width of their coordinates. Otherwise chains would leave a model before
+// they find the posterior of a coordinate that is far from its starting value. Half or twice this
+// share gives the same answers (docs/benchmarks/constants.md).
 const settling = 0.25
 
 // schedule returns the moves of iteration t in order. In the settling part of burn-in, walks
-// replace changes of model, because the quadratic approximation is fitted to walks.
+// replace changes of model, since the quadratic approximation is fitted to walks.
 func (s *sampler) schedule(t int) (moves []Move) {
 	times := [numMoves]int{Jump: s.cfg.Jumps, Swap: s.cfg.Swaps, Walk: s.cfg.Walks, Joint: s.cfg.Joints}
 	if times[Walk] > 0 && float64(t) <= settling*float64(s.cfg.BurnIn) {

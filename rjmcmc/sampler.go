@@ -18,11 +18,11 @@ type sampler struct {
 	cards   []int
 	dim     int
 	density *density
-	// transfer proposes the values of a chain whose model changes. It is propagate, except in tests
-	// that break the sampler on purpose.
+	// transfer proposes the values of a chain whose model changes. It is the method propagate,
+	// except in tests that break the sampler on purpose.
 	transfer func(w *workspace, c int) float64
-	// logExchange returns the log acceptance ratio of an exchange. It is tiltRatio, except in tests
-	// that break the sampler.
+	// logExchange returns the log acceptance ratio of an exchange. It is the method tiltRatio,
+	// except in tests that break the sampler.
 	logExchange func(cold, hot int) float64
 
 	list  list        // the space if its coordinates are places in a list; else nil
@@ -30,19 +30,19 @@ type sampler struct {
 	free  []int       // sites with two or more outcomes
 	// likes lists the sites with two or more outcomes, by their number of outcomes.
 	likes  map[int][]int
-	paired []int // sites with two or more outcomes and a like, ascending
+	paired []int // sites with two or more outcomes for which another site has the same number of outcomes, ascending
 
 	rows            int          // R, chains times temperatures
 	sources         []*rand.PCG  // the state of rngs
 	rngs            []*rand.Rand // one per row
 	state, proposal *population
 	scale           []int  // index of the scale of the step in progress, per row
-	moved           []bool // whether the move in progress exists, per row
+	moved           []bool // whether the move in progress is possible, per row
 	// atStart reports whether the state is a starting point whose values no move has changed yet,
 	// per row.
 	atStart []bool
-	// logChoice is the log ratio of the probabilities of choosing the reverse change of model and
-	// this one, per row.
+	// logChoice is the log ratio of the proposal probabilities of the reverse change of model and
+	// of this change, per row.
 	logChoice []float64
 	// logRatio is the term of the proposal densities in the log acceptance ratio, per row.
 	logRatio []float64
@@ -54,13 +54,13 @@ type sampler struct {
 	blocks     []block
 	workspaces []workspace // one per goroutine, at most one per block
 
-	rungs []rung // by temperature, the posterior first
+	rungs []rung // proposals by temperature, the posterior first
 	*ladder
 	weights []float64 // proposal weights of items; nil for the weights of the space
 	info    Info
 
 	iteration int                  // in progress, from 1
-	made      int                  // number of its moves already made
+	made      int                  // number of moves already made in the iteration
 	further   int                  // number of iterations that Config.Further has added
 	result    *Result              // nil during burn-in
 	enough    bool                 // whether Config.Enough has ended the run
@@ -132,8 +132,8 @@ func newSampler(backend backends.Backend, target Target, cfg Config) (*sampler, 
 	return s, nil
 }
 
-// sortSites finds the sites that jumps may change, with more than one outcome. Among these it finds
-// the sites that swaps may change: another site has the same number of outcomes.
+// sortSites finds the sites that jumps may change, with more than one outcome. Swaps may change the
+// sites among these for which another site has the same number of outcomes.
 func (s *sampler) sortSites() {
 	for site, card := range s.cards {
 		if card > 1 {
@@ -331,7 +331,7 @@ func (s *sampler) size(p *population, c int) int {
 
 func (s *sampler) adapt(adapter *adapter, move Move, c int, change float64) {
 	if move != Jump && s.ladder.inverseTemperature(c) == 0 {
-		return // a draw, not a step
+		return // values drawn from g are not random walk steps, and tune nothing
 	}
 	switch move {
 	case Jump:

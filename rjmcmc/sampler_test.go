@@ -17,8 +17,7 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// sigmas bounds |estimate − exact| / MCSE. With normal errors a check exceeds it once in 150,000
-// seeds; here seeds are fixed.
+// sigmas bounds |estimate − exact| / MCSE. A normal error exceeds it once in 150,000 seeds.
 const sigmas = 4.5
 
 // correlatedLinear has an intercept and four predictors, the second nearly a copy of the first.
@@ -37,7 +36,7 @@ func correlatedLinear(t testing.TB) linearTarget {
 }
 
 // worst returns the largest error of model probabilities and of first and second moments of the
-// coefficients, in Monte Carlo standard errors, and the quantity that has it.
+// coefficients, in Monte Carlo standard errors, and the quantity with this error.
 func (l linearTarget) worst(r *Result) (float64, string) {
 	var z float64
 	var where string
@@ -154,7 +153,8 @@ func TestBrokenTransfersAreCaught(t *testing.T) {
 				return logRatio
 			}
 		},
-		// This sampler keeps a value for every coordinate, and does not refresh the inactive ones.
+		// This sampler keeps a value for every coordinate, and reuses old values of inactive
+		// coordinates.
 		"stale coefficients": func(s *sampler) {
 			last := make([]float64, len(s.state.theta))
 			s.transfer = func(w *workspace, c int) float64 {
@@ -278,7 +278,7 @@ func TestAdaptationStopsAfterBurnIn(t *testing.T) {
 	assert.Equal(t, tunings[0], tunings[1])
 	assert.NotEqual(t, newTuning(5), tunings[0])
 
-	// Without burn-in nothing adapts.
+	// Without burn-in the proposals do not adapt.
 	r, err := Run(context.Background(), testkit.Backend(t), l, Config{Chains: 8, BurnIn: -1, Iterations: 50, Seed: 3})
 	require.NoError(t, err)
 	assert.Equal(t, newTuning(5), r.Tuning)
@@ -332,7 +332,7 @@ func TestCancel(t *testing.T) {
 	r, err := run(10)
 	assert.ErrorIs(t, err, context.Canceled)
 	assert.Nil(t, r)
-	r, err = run(50) // chains wait for each other where a draw is kept
+	r, err = run(50) // with thinning, blocks of chains wait for each other when a draw is kept
 	assert.ErrorIs(t, err, context.Canceled)
 	require.NotNil(t, r)
 	assert.Equal(t, 3*4, r.Draws())

@@ -16,9 +16,9 @@ const fewestSettled = 64
 // settle drops the first draws of all chains, up to the last draw that has not yet reached the
 // posterior, but at most half of the run. A draw has not reached the posterior if it is unchanged
 // since the start, or if its log density is more than twice as far below the median as the lowest
-// log density of the second half. The depth of stationary draws below the median has an exponential
-// tail or a thinner one: among runs whose first halves have N stationary draws, about four in N
-// have a draw that deep.
+// log density of the second half of the run. The depth of stationary draws below the median has an
+// exponential or a thinner tail, so that among runs with N stationary draws in the first half about
+// four in N have a draw that deep.
 func (r *Result) settle() {
 	half := r.Draws() / r.Chains / 2
 	settled := slices.Clone(r.LogDensity[half*r.Chains:])
@@ -26,7 +26,7 @@ func (r *Result) settle() {
 		return
 	}
 	slices.Sort(settled)
-	stuck := slices.Max(r.atStart[half:]) > 0 // a cut would not remove all starting points
+	stuck := slices.Max(r.atStart[half:]) > 0 // dropping half of the run does not remove all starting points
 	lowest := 2*settled[0] - settled[len(settled)/2]
 	for i := half - 1; i >= 0; i-- {
 		if r.atStart[i] > 0 && !stuck || slices.Min(r.LogDensity[i*r.Chains:(i+1)*r.Chains]) < lowest {
@@ -46,7 +46,7 @@ func (r *Result) discard(n int) {
 	r.discarded += n
 }
 
-// unmoved returns the number of draws that are starting points.
+// unmoved returns the number of kept draws that are starting points.
 func (r *Result) unmoved() (draws int) {
 	for _, chains := range r.atStart {
 		draws += chains
@@ -57,9 +57,9 @@ func (r *Result) unmoved() (draws int) {
 // indicatorError returns the standard error of the mean p of an indicator. If the indicator never
 // changed, its autocorrelation is unknown, and each chain counts as one draw. Otherwise the error
 // is at least √(p̃(1−p̃)/n), where n is the effective number of draws and p̃ = (n p + 1)/(n + 2) is
-// the mean after one more draw of each outcome. The bound is about 1/n where the event was seen
-// once, a third of the bound by the rule of three. Without it, the chance that makes an event too
-// rare among the draws would also make its error too small.
+// the mean after one more draw of each outcome. The bound is about 1/n if the event was seen once,
+// a third of the bound by the rule of three. Without it, an event that is too rare among the draws
+// by chance would also have too small an error.
 func indicatorError(s Summary, chains int) float64 {
 	if s.SD == 0 {
 		c := float64(chains)

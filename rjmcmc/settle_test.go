@@ -26,8 +26,8 @@ func densities(chains, draws int, seed uint64) *Result {
 }
 
 // A thousand stationary runs keep their draws. A run whose first draws have not yet reached the
-// posterior loses these draws. Of stationary runs of this size the rule shortens two in a thousand;
-// it shortens nine or more for one in 4,000 choices of seeds.
+// posterior loses these draws. Of a thousand stationary runs of this size the rule shortens two on
+// average, and nine or more for one in 4,000 choices of seeds.
 func TestSettle(t *testing.T) {
 	cut := 0
 	for seed := range uint64(1000) {
@@ -60,7 +60,7 @@ func TestSettle(t *testing.T) {
 func TestStartsDoNotLeakIntoDraws(t *testing.T) {
 	testkit.Slow(t)
 	l := correlatedLinear(t)
-	const far = 30 // the number of present units in a new unit of the coefficients
+	const far = 30 // factor by which the unit of the coefficients increases
 	for _, row := range l.x {
 		floats.Scale(far, row)
 	}

@@ -7,8 +7,8 @@ import (
 )
 
 // checkSize returns an error if a run needs more memory than the machine has, on a space of the
-// given size. Defaults must be filled in. quadratics reports whether each row holds the
-// approximation of its model.
+// given size. Defaults must be filled in. The argument quadratics says whether each row holds a
+// quadratic approximation of its model.
 func (c Config) checkSize(sites, dim int, quadratics bool) error {
 	const stream = 64 // bytes of a random stream: its source and the pointers to both
 	state := 4*float64(sites) + 9*float64(dim)

@@ -25,7 +25,7 @@ func TestSizesThatCannotBe(t *testing.T) {
 	}
 	assert.NoError(t, Config{Chains: 4096, Iterations: 20000, Temperatures: 8}.Validate())
 
-	// A size that fits with one coordinate does not fit with five.
+	// These draws fit in memory for models of one coordinate, but not of five.
 	l := correlatedLinear(t)
 	draws := int(memory.Total() / 30)
 	cfg := Config{Chains: 1, Iterations: draws, Thin: 1}

@@ -10,19 +10,20 @@ import (
 	"github.com/transdim/vti/internal/rank"
 )
 
-// Settings of starting points. Half and twice give the same answers (docs/benchmarks/constants.md).
+// Settings of starting points. Half or twice each gives the same answers
+// (docs/benchmarks/constants.md).
 const (
 	// startTries is the number of times that starting points are drawn before initialise fails.
 	startTries = 100
 	// startSites is the number of sites up to which starts range from sparse to dense. In larger
-	// spaces starts are sparser, with at most startSites²/S sites: a start with many wrong
-	// predictors explains the data by accident, and no step that keeps most of them leads out.
+	// spaces starts are sparser, with at most startSites²/S sites: a chain that starts with many
+	// wrong predictors can hardly leave a model that explains the data by chance.
 	startSites = 16
 )
 
 // initialise draws starting points until every chain has a finite log density. Starts range from
-// sparse to dense: each chain moves its sites off outcome 0 with a probability of its own. Each
-// retry shrinks the values towards 0 and the models towards outcome 0.
+// sparse to dense: for each chain the probability that a site has another outcome than 0 is
+// different. Each retry shrinks the values towards 0 and the models towards outcome 0.
 func (s *sampler) initialise() error {
 	sparsity := min(1, startSites/float64(len(s.cards)))
 	pending := rank.UpTo(s.rows)
@@ -48,7 +49,7 @@ func (s *sampler) initialise() error {
 				s.proposal.copyRow(s.state, c)
 				s.proposal.copyApproximation(s.state, c)
 				_, _, mask := s.state.row(c)
-				// a model without values may rightly keep its state
+				// a model without active coordinates has no values that could move
 				s.atStart[c] = slices.Contains(mask, true)
 			}
 			return nil
@@ -61,8 +62,8 @@ func (s *sampler) initialise() error {
 		len(pending), english.Count(s.rows, "chain"), startTries, c, s.proposal.logDensity[c], code)
 }
 
-// startBlock evaluates proposed starts. On the first try, their values are drawn from the
-// approximation of a QuadraticTarget, if the target is one.
+// startBlock evaluates proposed starts. On the first try, it draws their values from the
+// approximation of the target if this is a QuadraticTarget.
 func (s *sampler) startBlock(w *workspace, b *block, first bool) error {
 	if err := s.density.masks(s.proposal, b); err != nil {
 		return err
@@ -87,7 +88,7 @@ func (s *sampler) startBlock(w *workspace, b *block, first bool) error {
 }
 
 // startModel writes the first model of chain c. It comes from Config.Starts, or is drawn at random
-// with a share of sites off outcome 0 that is uniform up to share.
+// such that the share of sites with another outcome than 0 is uniform up to the argument share.
 func (s *sampler) startModel(rng *rand.Rand, c int, share float64, code []int32) {
 	if len(s.cfg.Starts) > 0 {
 		copy(code, s.cfg.Starts[c%len(s.cfg.Starts)])

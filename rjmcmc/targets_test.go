@@ -9,9 +9,9 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// linearTarget is the regression y ~ N(X β, σ²) with β_j ~ N(0, τ²) for the active columns. Each
-// optional column is active with prior probability inclusion, independently of the others. The
-// posterior is known in closed form.
+// linearTarget is the regression y ~ N(X β, σ²) with β_j ~ N(0, τ²) for the active columns.
+// Optional columns are independently active, each with prior probability inclusion. The posterior
+// is known in closed form.
 type linearTarget struct {
 	space     *space.Subsets
 	x         [][]float64 // [n][D]

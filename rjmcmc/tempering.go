@@ -12,11 +12,12 @@ import (
 //	π_β(m, θ) ∝ p(m) g(θ)^(1−β) η(θ | m)^β,  1 = β_0 > … > β_{T−1} = 0,
 //
 // where g is a wide density of the active coordinates, whose tails reach modes that no chain has
-// visited (flattest.go). At β = 0 models follow their prior, nothing separates modes, and moves
+// visited (flattest.go). At β = 0 models follow their prior, modes are not separated, and moves
 // draw coordinates from g. After each iteration, neighbouring copies exchange their states with
 // probability min(1, exp((β_t − β_{t+1}) (x_{t+1} − x_t))), x = log η − log g. The even and the odd
-// pairs take turns, which lets states travel straight through the ladder (Okabe et al. 2001).
-// Burn-in places the β so that all pairs refuse exchanges equally often (Syed et al. 2022).
+// pairs take turns, so that states can go straight from one end of the ladder to the other (Okabe
+// et al. 2001). Burn-in chooses the β so that all pairs refuse exchanges equally often (Syed et al.
+// 2022).
 
 // ladder holds the inverse temperatures of a run, from 1 to 0, and counts the exchanges of states
 // between neighbouring temperatures.
@@ -35,18 +36,17 @@ type ladder struct {
 // replica follows a state from temperature to temperature, to count its round trips.
 type replica struct {
 	left      bool // the state has been at the posterior
-	returning bool // after that it has been at the flattest density, and it has not come back yet
+	returning bool // after that it has been at the highest temperature, and has not come back yet
 }
 
-// Settings of the ladder. Half and twice give the same answers (docs/benchmarks/constants.md).
+// Settings of the ladder. Half or twice each gives the same answers (docs/benchmarks/constants.md).
 const (
 	// firstPower sets the first inverse temperatures: evenly spaced numbers from 0 to 1, raised to
-	// this power. When temperatures are placed anew, shares of refused exchanges are interpolated
-	// linearly in β to the power of 1/firstPower.
+	// this power. When the β are chosen again, shares of refused exchanges are interpolated
+	// linearly in β^(1/firstPower).
 	firstPower = 3
 	// leastRefused replaces the share of refused exchanges of a pair of temperatures if that share
-	// is smaller. Without it, temperatures whose exchanges are never refused would be placed at the
-	// same β.
+	// is smaller. Otherwise temperatures whose exchanges are never refused would get the same β.
 	leastRefused = 1e-3
 )
 
@@ -69,8 +69,8 @@ func newLadder(cfg Config, dim int) *ladder {
 // inverseTemperature returns the β of a row.
 func (l *ladder) inverseTemperature(row int) float64 { return l.beta[row/l.chains] }
 
-// logReference returns log g of the active coordinates of a row. It returns 0 without tempering,
-// where log g would only be added and subtracted.
+// logReference returns log g of the active coordinates of a row. Without tempering it returns 0,
+// since log g would cancel.
 func (l *ladder) logReference(theta []float64, mask []bool) float64 {
 	if len(l.beta) == 1 {
 		return 0
@@ -81,7 +81,7 @@ func (l *ladder) logReference(theta []float64, mask []bool) float64 {
 // temper returns the log density of a state at the β of a row.
 func (l *ladder) temper(row int, base, tilt float64) float64 {
 	beta := l.inverseTemperature(row)
-	if beta == 0 { // 0 · −Inf is 0 here
+	if beta == 0 { // 0 · −Inf counts as 0
 		return base
 	}
 	return base + beta*tilt
@@ -97,7 +97,7 @@ func (s *sampler) evaluate(p *population, b *block) error {
 		reference := s.logReference(theta, mask)
 		p.base[row], p.tilt[row] = logPrior[row]+reference, logJoint[row]-reference
 		if s.inverseTemperature(row) == 0 && !(p.tilt[row] < math.Inf(1)) {
-			p.tilt[row] = math.Inf(-1) // NaN or +Inf, far out where densities vanish
+			p.tilt[row] = math.Inf(-1) // it is NaN or +Inf far from all modes, where densities underflow
 		}
 		p.logDensity[row] = s.temper(row, p.base[row], p.tilt[row])
 	}
@@ -144,9 +144,9 @@ func (l *ladder) follow() {
 	}
 }
 
-// renew sets g to the location and scale of the chains at temperature 1. It places the temperatures
-// so that, by the exchanges since the last renewal, each pair of neighbours refuses the same share.
-// Both changes alter the densities of all copies.
+// renew sets g to the location and scale of the chains at temperature 1. It chooses the
+// temperatures so that each pair of neighbours refuses the same share of exchanges, as estimated
+// from the exchanges since the last renewal. Both changes alter the densities of all copies.
 func (l *ladder) renew(posterior *Tuning) {
 	for j := range l.flattest.scale {
 		l.flattest.centre[j], l.flattest.scale[j] = posterior.BirthMean[j], posterior.BirthSD[j]

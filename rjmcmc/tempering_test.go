@@ -44,8 +44,8 @@ func (separated) LogJoint(codes, mask, theta *graph.Node) *graph.Node {
 }
 
 // In a posterior where plain chains stay at their starting points, tempered chains find the
-// evidence and the weights of modes. The bounds are 5 standard errors on four quantities: one false
-// alarm in 1e5 runs.
+// evidence and the weights of modes. The bounds are 5 standard errors on four quantities: one seed
+// in 1e5 fails by chance.
 func TestTemperedChainsCrossBetweenModes(t *testing.T) {
 	testkit.Slow(t)
 	target := newSeparated(t)
@@ -74,7 +74,7 @@ func TestTemperedChainsCrossBetweenModes(t *testing.T) {
 }
 
 // Tempered chains sample the posterior of the linear model, with and without its quadratic
-// approximation. Chains whose exchanges ignore the acceptance ratio do not.
+// approximation. Chains whose exchanges ignore the acceptance ratio give wrong answers.
 func TestTemperedLinearModel(t *testing.T) {
 	testkit.Long(t)
 	l := correlatedLinear(t)

@@ -9,32 +9,32 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// A change of model keeps the coordinates R active, switches off K and switches on J. Under the
-// quadratic approximation, the conditional distribution of the kept coordinates, given the others
-// that are active, is
+// A change of model keeps the coordinates R active, switches the coordinates K off and the
+// coordinates J on. Under the quadratic approximation, the conditional distribution of the kept
+// coordinates, given all other active coordinates X, is
 //
 //	θ_R | θ_X ~ N(Λ_RR⁻¹ (b_R − Λ_RX θ_X), Λ_RR⁻¹),  X = K before, J after,
 //
 // so that the move θ_R' = θ_R + W_K θ_K − W_J θ_J', W_X = Λ_RR⁻¹ Λ_RX, maps the old conditional
-// distribution to the new one. Its Jacobian is 1, and it is its own inverse when K and J change
-// places. With θ_J' drawn from its approximate marginal in the new model, the acceptance ratio is
-// the ratio of the two models' evidences, up to the error of the approximation. If predictors are
-// collinear, simpler proposals do not move between models.
+// distribution to the new one. Its Jacobian is 1, and its inverse is the same map with K and J
+// exchanged. With θ_J' drawn from its approximate marginal in the new model, the acceptance ratio
+// is the ratio of the two models' evidences, up to the error of the approximation. If predictors
+// are collinear, simpler proposals do not move between models.
 
-// marginal is the normal distribution of coordinates X that are born or die, and the shift of the
-// kept coordinates R by X. It depends on R and X alone.
+// marginal is the normal distribution of coordinates X that are born or die, with the shift of the
+// kept coordinates R by X. It depends on R and X only.
 type marginal struct {
 	shift  []float64    // W_X, [R*X] row-major; nil for no shift
 	mean   []float64    // [X]
-	factor dense.Factor // of the covariance [X*X]
+	factor dense.Factor // Cholesky factor of the covariance [X*X]
 	logDet float64      // log determinant of the factor: half the log determinant of the covariance
 }
 
 // workspace holds the scratch memory of one goroutine: lists of coordinates, and vectors and
 // matrices that are valid until the next chain is moved.
 type workspace struct {
-	kept, died, born []int // kept and born in the new model, died in the old
-	from             []int // the coordinates in the old model of kept
+	kept, died, born []int // kept and born are coordinates of the new model, died of the old model
+	from             []int // the coordinates that kept had in the old model
 	before, after    []int
 	place            []float64
 	memory           []float64
@@ -81,7 +81,7 @@ func (w *workspace) active(mask []bool) []int {
 // take returns n zeros from the scratch memory.
 func (w *workspace) take(n int) []float64 {
 	if w.used+n > len(w.memory) {
-		// earlier slices keep the old block
+		// slices taken before keep the old memory
 		w.memory, w.used = make([]float64, 2*len(w.memory)+n), 0
 	}
 	taken := w.memory[w.used : w.used+n : w.used+n]
@@ -90,13 +90,14 @@ func (w *workspace) take(n int) []float64 {
 	return taken
 }
 
-// smallestPivot is the size of a pivot below which it counts as zero, relative to the diagonal
-// entry.
+// A pivot of a Cholesky factorisation counts as zero if it is below smallestPivot times the
+// diagonal entry.
 const smallestPivot = 1e-10
 
-// marginal returns the marginal of coordinates x and the shift of the kept coordinates. factor is
-// the factor of Λ_RR from factorise. If it has fewer rows than there are kept coordinates, Λ_RR has
-// no factor, and the marginal comes from BirthMean and BirthSD, without a shift.
+// marginal returns the marginal of coordinates x and the shift of the kept coordinates. The
+// argument factor is the factor of Λ_RR from factorise. If it has fewer rows than there are kept
+// coordinates, Λ_RR has no factor. The marginal then comes from BirthMean and BirthSD, without a
+// shift.
 func (t *Tuning) marginal(w *workspace, kept, x []int, factor dense.Factor) marginal {
 	if t.Quadratic != nil && factor.Order() == len(kept) {
 		if m, ok := t.Quadratic.marginal(w, kept, x, factor); ok {
@@ -112,8 +113,8 @@ func (t *Tuning) marginal(w *workspace, kept, x []int, factor dense.Factor) marg
 	return m
 }
 
-// factorise returns the factor of Λ over coordinates; ok is false where Λ is not positive definite
-// there.
+// factorise returns the Cholesky factor of Λ over the given coordinates. ok is false if this part
+// of Λ is not positive definite.
 func (q *Quadratic) factorise(w *workspace, coordinates []int) (f dense.Factor, ok bool) {
 	d, n := len(q.Linear), len(coordinates)
 	a := w.take(n * n)
@@ -126,8 +127,8 @@ func (q *Quadratic) factorise(w *workspace, coordinates []int) (f dense.Factor, 
 }
 
 // marginal uses the Schur complement S = Λ_XX − Λ_XR Λ_RR⁻¹ Λ_RX: the mean is S⁻¹(b_X − W'b_R), the
-// covariance S⁻¹. The covariance is widened by S⁻¹ E S⁻¹, the variance that the excess variance E
-// of the gradient adds to the mean.
+// covariance S⁻¹. S⁻¹ E S⁻¹ is added to the covariance, since the excess variance E of the gradient
+// (Quadratic.Excess) makes the mean uncertain.
 func (q *Quadratic) marginal(w *workspace, kept, x []int, lower dense.Factor) (m marginal, ok bool) {
 	d, n, k := len(q.Linear), len(x), len(kept)
 	m = marginal{mean: w.take(n), shift: w.take(k * n)}

@@ -133,8 +133,8 @@ func TestMarginalDensityMatchesItsDraws(t *testing.T) {
 	var w workspace
 	m, ok := q.marginal(&w, []int{0}, []int{1, 2}, factorised(q, &w, []int{0}))
 	require.True(t, ok)
-	// The mean of −log density over draws is the entropy. For the two dimensions it is log det L +
-	// log 2πe.
+	// The mean of −log density over draws is the entropy, which is log det L + log 2πe in two
+	// dimensions.
 	rng := rand.New(rand.NewPCG(2, 2))
 	const n = 20000
 	values := make([]float64, 2)
@@ -166,7 +166,7 @@ func TestTransferUndoesItself(t *testing.T) {
 		assert.NotEqual(t, before[j], s.proposal.theta[j], "coordinate %d", j)
 	}
 
-	// The reverse move, with the value that died, restores the kept values.
+	// The reverse move, with the old value of coordinate 1, restores the kept values.
 	kept := []int{0, 3}
 	factor := factorised(s.rungs[0].tuning.Quadratic, &w, kept)
 	theta := append([]float64{}, s.proposal.theta...)
@@ -181,7 +181,7 @@ func TestIndefiniteApproximationFallsBack(t *testing.T) {
 	tuning.BirthSD = []float64{2, 2, 2}
 	tuning.Quadratic = &Quadratic{
 		Linear: make([]float64, 3), Excess: make([]float64, 3),
-		Precision: []float64{1, 2, 0, 2, 1, 0, 0, 0, 1}, // indefinite over the first two
+		Precision: []float64{1, 2, 0, 2, 1, 0, 0, 0, 1}, // indefinite in the first two coordinates
 	}
 	var w workspace
 	_, definite := tuning.Quadratic.factorise(&w, []int{0, 1})
@@ -196,7 +196,7 @@ func TestIndefiniteApproximationFallsBack(t *testing.T) {
 	assert.InDelta(t, birthInflation, m.factor.At(0, 0), 1e-12)
 }
 
-// factorised returns the factor of Λ over coordinates, if it exists.
+// factorised returns the factor of Λ over coordinates; it has no rows if the factor does not exist.
 func factorised(q *Quadratic, w *workspace, coordinates []int) dense.Factor {
 	factor, _ := q.factorise(w, coordinates)
 	return factor

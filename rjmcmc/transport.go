@@ -14,14 +14,14 @@ import (
 //
 //	log η(θ | m) ≈ c(m) + b(m)'θ_A − ½ θ_A' Λ(m) θ_A,
 //
-// where A are the active coordinates. A run then fits no approximation of its own, and the
-// acceptance of births and exchanges depends on the quality of this one. It is exact for a linear
-// regression of known variance.
+// where A are the active coordinates. A run then fits no approximation, and the acceptance of
+// births and exchanges depends on the quality of the given approximation. For a linear regression
+// of known variance it is exact.
 type QuadraticTarget interface {
 	Target
 	// Quadratic returns Λ(m) [B,D,D] and b(m) [B,D] of each model, computed in dtype: codes [B,S]
-	// int32, mask [B,D] Bool. Only entries of active coordinates are read. Births do not use Λ
-	// where it is not positive definite.
+	// int32, mask [B,D] Bool. Only entries of active coordinates are read. Births do not use Λ if
+	// it is not positive definite.
 	Quadratic(codes, mask *graph.Node, dtype dtypes.DType) (precision, linear *graph.Node)
 }
 
@@ -30,18 +30,18 @@ type QuadraticTarget interface {
 // is standard normal under the approximation, and the last entries of u are a function of the last
 // coordinates alone. The move keeps u_R, drops u_K of the coordinates that die, draws u_J' of the
 // coordinates that are born, and maps u' back to values by L' and b of the new model. The Jacobian
-// of the move is |L|/|L'|. Where Λ_RR and b_R are the same in both models, the map equals the map
-// of propagate.
+// of the move is |L|/|L'|. If Λ_RR and b_R are the same in both models, the map equals the map of
+// propagate.
 
 // standard is the approximation of one model over a list of n of its coordinates, in the order of
 // the list.
 type standard struct {
-	factor dense.Factor // of Λ
+	factor dense.Factor // Cholesky factor of Λ
 	mean   []float64    // Λ⁻¹b, [n]
-	logDet float64      // of the factor
+	logDet float64      // log determinant of the factor
 }
 
-// standard returns the approximation of the model in row c; ok is false where Λ is not positive
+// standard returns the approximation of the model in row c. ok is false if Λ is not positive
 // definite.
 func (p *population) standard(w *workspace, c int, coordinates []int) (st standard, ok bool) {
 	n, d := len(coordinates), p.dim
@@ -80,7 +80,7 @@ func (st standard) fromStandard(x []float64) {
 // transport proposes the values of row c under the model and mask of the proposal, given the lists
 // of coordinates in w that stay, die and are born. It returns the term of the proposal in the log
 // acceptance ratio. If one of the two models has no approximation, it changes nothing and returns
-// false for ok; the reverse move then does the same.
+// false for ok, as it would for the reverse move.
 func (s *sampler) transport(w *workspace, c int) (logRatio float64, ok bool) {
 	_, from, _ := s.state.row(c)
 	_, theta, _ := s.proposal.row(c)

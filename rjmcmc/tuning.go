@@ -8,7 +8,7 @@ import (
 // Tuning holds the parameters of a run's proposals. Only burn-in changes it.
 type Tuning struct {
 	// BirthMean and BirthSD are the parameters of a normal density g_j of each coordinate,
-	// estimated from its values in the population. Births use g_j where Quadratic is nil or not
+	// estimated from its values in the population. Births use g_j if Quadratic is nil or not
 	// positive definite. [D]
 	BirthMean, BirthSD []float64
 	// WalkScale is the standard deviation of a Walk step of each coordinate j. Under a
@@ -20,18 +20,18 @@ type Tuning struct {
 	Quadratic *Quadratic
 }
 
-// Settings of the adaptation. Half and twice give the same answers (docs/benchmarks/constants.md),
-// of all but walkTarget.
+// Settings of the adaptation. Half or twice each, except walkTarget, gives the same answers
+// (docs/benchmarks/constants.md).
 const (
 	// walkTarget is the optimal acceptance rate of a one-dimensional random walk (Roberts and
 	// Rosenthal 2001).
 	walkTarget = 0.44
-	// birthInflation widens births beyond the estimated spread: values outside the bulk of births
-	// are slow to die.
+	// birthInflation is the factor of the estimated standard deviation in births. With narrower
+	// births, coordinates with values in the tails would rarely be removed.
 	birthInflation = 1.2
 	priorDraws     = 5   // weight of the previous variance in a renewal, in draws
 	momentEvery    = 4   // iterations between updates of the population's moments
-	firstWindow    = 24  // iteration of the first renewal; each later one is at twice the iteration of the last
+	firstWindow    = 24  // iteration of the first renewal; each later renewal is at twice the iteration of the renewal before
 	lastWindow     = .75 // share of burn-in after which only step sizes adapt
 )
 
@@ -86,7 +86,8 @@ func newAdapter(t *Tuning, dim, burnIn int) *adapter {
 	return a
 }
 
-// rates collects the acceptance probabilities of one kind of move, by index of the scale.
+// rates collects the acceptance probabilities of one kind of move, by the index of its scale in
+// Tuning.
 type rates struct {
 	sum, tries []float64
 	updates    []int
@@ -101,8 +102,8 @@ func (r *rates) add(index int, probability float64) {
 	r.tries[index]++
 }
 
-// adjust moves each scale that has been tried towards its target acceptance rate, and clears the
-// tries.
+// adjust changes each scale that was used such that its acceptance rate approaches the target, and
+// clears the rates.
 func (r *rates) adjust(scale []float64, target func(index int) float64) {
 	for i, tries := range r.tries {
 		if tries == 0 {
@@ -132,7 +133,7 @@ func (a *adapter) endIteration(t int, mask []bool, theta []float64) (weights []f
 		weights = a.items.renew()
 	}
 	a.next = 2 * t
-	if 2*a.next > a.last { // the rest is shorter than two windows
+	if 2*a.next > a.last { // no full window would follow: this window ends with the adaptation
 		a.next = a.last
 	}
 	return weights
@@ -143,7 +144,7 @@ func (a *adapter) observe(mask []bool, theta []float64) {
 	for i, on := range mask {
 		if on {
 			j := i % dim
-			x := theta[i] - a.tuning.BirthMean[j] // a shift near the mean keeps the sums accurate
+			x := theta[i] - a.tuning.BirthMean[j] // values less their mean keep the sums accurate
 			a.count[j]++
 			a.sum[j] += x
 			a.square[j] += x * x
@@ -157,7 +158,7 @@ func (a *adapter) renew() {
 	t := a.tuning
 	for j, n := range a.count {
 		if n == 0 {
-			continue // never active: nothing learned
+			continue // the coordinate was never active
 		}
 		mean := a.sum[j] / n
 		variance := max(0, a.square[j]/n-mean*mean)
