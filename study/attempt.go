@@ -13,7 +13,7 @@ import (
 	"github.com/transdim/vti/internal/rundir"
 )
 
-// retries is the number of further attempts of a task after a crash or a kill.
+// retries is the number of further attempts of a task whose process crashed or was killed.
 const retries = 2
 
 // worker runs one task after another.
@@ -25,14 +25,14 @@ type worker struct {
 	cores    int    // number of cores of each task
 }
 
-// do runs a task and publishes its files. It returns an error if the task could not be brought to
-// an end. Its published files are then unchanged.
+// do runs a task and moves its files to their place in the study. It returns an error, and leaves
+// the files there unchanged, if the task could not be brought to an end.
 func (w *worker) do(ctx context.Context, t Task) (State, *Record, Cost, error) {
 	dir := filepath.Join(w.dir, t.Name)
 	if err := os.MkdirAll(filepath.Join(dir, "out"), 0o755); err != nil {
 		return Missing, nil, Cost{}, err
 	}
-	defer os.RemoveAll(dir) // leftovers are removed by the next process that sweeps
+	defer os.RemoveAll(dir) // if this fails, the method sweep of a later process removes the directory
 	r := &Record{Name: t.Name, Command: w.plan.Command, Settings: named(t.Settings)}
 	cost, err := w.answer(ctx, t, dir, r)
 	if ctx.Err() != nil {
@@ -65,7 +65,7 @@ func (w *worker) answer(ctx context.Context, t Task, dir string, r *Record) (cos
 		return cost, err
 	}
 	r.Truth = made.truth
-	attempt := 0 // number of the stream of seeds
+	attempt := 0 // number of earlier attempts that crashed, each of which had a different seed
 	for try := 0; ; try++ {
 		run := filepath.Join(dir, fmt.Sprintf("run-%d", try))
 		args := w.arguments(t, made, run, attempt, r)
@@ -117,7 +117,7 @@ func (w *worker) simulate(ctx context.Context, args ...string) ([]byte, error) {
 	return e.stdout, err
 }
 
-// take reads the answer of a run, and moves the files to keep into out.
+// take reads the answer of a run, and moves the files that the plan keeps into out.
 func (w *worker) take(run, out string, r *Record) error {
 	result, err := os.ReadFile(filepath.Join(run, rundir.ResultFile))
 	if err != nil {
@@ -149,7 +149,7 @@ func (w *worker) take(run, out string, r *Record) error {
 	return nil
 }
 
-// portable removes the names of folders of this machine from a message.
+// portable removes the paths of folders from a message, so that it is the same on every machine.
 func (w *worker) portable(text, dir string) string {
 	text = strings.ReplaceAll(text, dir+string(filepath.Separator), "")
 	return strings.ReplaceAll(text, filepath.Dir(w.plan.path)+string(filepath.Separator), "")

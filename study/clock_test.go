@@ -11,9 +11,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Clocks that jump change nothing. Half of the tasks of a study are done. Then every file of the
-// study gets a time between 1970 and 2100, and the remaining tasks are done. Machines whose clocks
-// differ by years have the same effect on the times of files.
+// Wrong times of files change no answer. Half of the tasks of a study are done. Then every file of
+// the study gets a time between 1970 and 2100, as from machines with wrong clocks, and the
+// remaining tasks are done.
 func TestClocksDecideNothing(t *testing.T) {
 	const plan = "command = \"fake\"\nseed = 4\nsimulate = {problem = \"varsel\", seeds = 12}"
 	quiet, jumping := newPlan(t, plan, nil), newPlan(t, plan, nil)

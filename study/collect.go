@@ -17,8 +17,8 @@ type CollectConfig struct {
 	// Out is the Parquet file with one row for each task. Other files are written beside it:
 	// results.costs.parquet, and results.TABLE.parquet for each long table that has rows.
 	Out string
-	// Tables are the names of the lists in an answer that become long tables; nil means
-	// [LongTables].
+	// Tables are the names of the lists in an answer that become long tables, with a row for each
+	// element of the list; nil means [LongTables].
 	Tables []string
 	// Report, if not nil, is called at intervals with the number of tasks read so far.
 	Report func(read int)
@@ -32,7 +32,7 @@ var LongTables = []string{"inclusion", "models", "graphs", "edges", "effects", "
 // Summary describes the collected tasks.
 type Summary struct {
 	Counts
-	Damaged int `json:"damaged"` // included in Missing
+	Damaged int `json:"damaged"` // tasks whose record cannot be read, included in Missing
 	// Verdicts counts the tasks with an answer by verdict.
 	Verdicts map[string]int `json:"verdicts"`
 	// CPUSeconds is the sum of processor times over all tasks. Longest is the largest time of a
@@ -44,9 +44,8 @@ type Summary struct {
 	Files map[string]int `json:"files"`
 }
 
-// pieceTasks is the number of tasks in memory at a time. A record that is incomplete is read up to
-// readings times, with a pause between readings, because a shared file system can show a directory
-// before its files.
+// pieceTasks is the number of tasks in memory at a time. An incomplete record is read up to
+// readings times, with pauses, because a shared file system can show a directory before its files.
 const (
 	pieceTasks = 1024
 	readings   = 3
@@ -55,7 +54,7 @@ const (
 
 // Collect reads all tasks, in the order of the plan, and writes tables. Its memory does not grow
 // with the number of tasks, and it may run while tasks run. The same answers give the same bytes,
-// in whatever order and on whatever machines the tasks ran; only the costs differ.
+// whatever the order and the machines of the tasks, except in the table of costs.
 func (p *Plan) Collect(ctx context.Context, cfg CollectConfig) (*Summary, error) {
 	if cfg.Tables == nil {
 		cfg.Tables = LongTables
@@ -178,7 +177,7 @@ func (g *gathered) complete(record *Record, names map[string]bool) {
 	}
 	for _, c := range g.flat.scalars {
 		switch {
-		case c.column == "seed": // the record already has the seed
+		case c.column == "seed": // the record of the task already has a field seed
 		case names[c.column]:
 			g.row = append(g.row, cell{"answer." + c.column, c.value})
 		default:
@@ -262,8 +261,8 @@ func (c *collector) write(name string, row []cell) error {
 	return w.add(row)
 }
 
-// declare makes the columns of the settings. A setting has the same kind in every table: the kind
-// that holds all its values, including values that have no row in a table.
+// declare makes the columns of the settings. The type of a column holds all values of the setting
+// in the plan, so that it is the same in every table.
 func (p *Plan) declare(w *rowWriter) {
 	w.declare("task", columnar.Int64)
 	for _, s := range p.Task(0).Settings {

@@ -128,8 +128,8 @@ func TestCollectIsDeterministic(t *testing.T) {
 	require.Empty(t, left)
 }
 
-// fill writes the results of all tasks without running the tasks. It goes through the tasks in step
-// interleaved passes.
+// fill writes results of all tasks without running them: in step passes, each over every step-th
+// task.
 func fill(t testing.TB, p *Plan, step int) {
 	t.Helper()
 	for first := range step {
@@ -184,7 +184,7 @@ func writeRows(path string, write func(w *rowWriter) error) error {
 	return w.commit()
 }
 
-// The columns of a file are the union of the columns of its rows. The kind of each column can hold
+// The columns of a file are the union of the columns of its rows. The type of each column can hold
 // all its values.
 func TestRows(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "rows.parquet")
@@ -212,8 +212,8 @@ func TestRows(t *testing.T) {
 	require.Len(t, entries, 1)
 }
 
-// A task of a plan with responses gets a table of only its columns. Numbers and texts in it are
-// unchanged.
+// A task of a plan with responses gets a table of only the columns that it needs. Numbers and texts
+// are unchanged.
 func TestColumnTables(t *testing.T) {
 	p := newPlan(t, "command = \"fake\"\ntables = {files = [\"large.csv\"], responses = [\"y*\"], pairs = \"pairs.csv\"}", map[string]string{
 		"large.csv": "y1,x1,y2,x2,g\n1,0.1,2,NA,a\n3,0.3,4,5e-300,b\n",

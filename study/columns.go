@@ -15,9 +15,8 @@ import (
 	"github.com/transdim/vti/table"
 )
 
-// columnTables are tables made from one large table: for each response, a table of the response and
-// its predictors. Because these tables are small, thousands of tasks can run without reading the
-// large one.
+// columnTables are small tables made from one large table: for each response, a table of the
+// response and its predictors. Tasks then do not read the large table.
 type columnTables struct {
 	name       string // path of the large file in the study
 	large      func() (*table.Table, error)

@@ -23,8 +23,8 @@ type Discovery struct {
 	// Probability is the posterior probability of an effect.
 	Probability float64
 	// FDR is the expected share of false discoveries among this discovery and all discoveries at
-	// least as probable. It is the mean over them of one minus the probability (Newton et al. 2004;
-	// Müller et al. 2004).
+	// least as probable. It is the mean over these discoveries of one minus the probability (Newton
+	// et al. 2004; Müller et al. 2004).
 	FDR float64
 	// True reports whether the known truth contains the pair.
 	True bool
@@ -71,7 +71,7 @@ func ReadDiscoveries(ctx context.Context, path, truth string) (*Discoveries, err
 	return d, nil
 }
 
-// At returns the largest number of discoveries whose FDR is at most level.
+// At returns the number of discoveries in the longest list whose FDR is at most level.
 func (d *Discoveries) At(level float64) int {
 	n := 0
 	for n < len(d.List) && d.List[n].FDR <= level {
@@ -152,12 +152,12 @@ func short(x float64) string { return strconv.FormatFloat(x, 'g', 6, 64) }
 // shownDiscoveries is the number of discoveries in the picture.
 const shownDiscoveries = 25
 
-// leastDoubt is a lower bound, in the picture, of the probability that a discovery is false: about
+// leastDoubt replaces, in the picture, smaller probabilities that a discovery is false. It is about
 // the resolution of float64 numbers near one.
 const leastDoubt = 1e-16
 
 // pictures draws the odds of an effect of the strongest discoveries, and the expected share of
-// false discoveries by their number. Where the truth is known, it also draws the observed share.
+// false discoveries by their number. If the truth is known, it also draws the observed share.
 func (d *Discoveries) pictures() []*picture.Picture {
 	var rows []picture.Row
 	largest := 1.0

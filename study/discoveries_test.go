@@ -62,8 +62,9 @@ func TestDiscoveries(t *testing.T) {
 	require.ErrorContains(t, err, "no column response: want the inclusion probabilities")
 }
 
-// The files agree with each other, markers are alleles of the stated frequencies that correlate
-// with their neighbours, and a gene differs between alleles of a marker by about its effect.
+// The simulated files agree with each other. Alleles of markers have the stated frequencies and
+// correlate with neighbouring markers. The expression of a gene changes with the number of alleles
+// of a marker by about the effect of the marker.
 func TestExpression(t *testing.T) {
 	dir := t.TempDir()
 	e := Expression{People: 2000, Genes: 20, Nearby: 4, Seed: 3}

@@ -4,8 +4,8 @@
 //
 // A [Plan] is a TOML file. It defines a list of tasks, each with a name and a seed that depend only
 // on the input of the task. A task works in a separate directory and ends by an atomic rename. It
-// can therefore be killed anywhere, run twice, or run on another machine. If a task runs twice, the
-// first process to rename its directory wins; the answers are the same to the byte.
+// can therefore be killed at any time, run twice, or run on another machine. If a task runs twice,
+// the first process that renames its directory wins. Both answers are the same to the byte.
 //
 //	plan, err := study.Read("eqtl.toml")
 //	plan.Run(ctx, study.RunConfig{Launcher: launcher, Jobs: 4})
@@ -16,7 +16,7 @@
 // The directory of a study is named after its plan: eqtl.toml keeps everything in eqtl.study.
 //
 //	tasks/3f9/3f9a1c0b2d4e5f60         a task that is done: task.json, cost.json, files to keep
-//	tasks/3f9/3f9a1c0b2d4e5f60.failed  one that failed, in the same form
+//	tasks/3f9/3f9a1c0b2d4e5f60.failed  a task that failed, in the same form
 //	work/HOST-PID-NUMBER/              where a process works; removed when it ends
 //
 // The first three of the sixteen hexadecimal digits of a name spread tasks over 4,096 directories.

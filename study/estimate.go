@@ -18,7 +18,7 @@ type Estimate struct {
 	Costs  []Cost
 	Failed int
 	// Seconds is the mean time of a pilot task on one core. Least and Largest are the smallest and
-	// the largest time.
+	// the largest of these times.
 	Seconds, Least, Largest float64
 	// PeakBytes is the largest memory of a pilot task.
 	PeakBytes float64
@@ -82,9 +82,8 @@ func (p *Plan) remaining(s store) (n int) {
 	return n
 }
 
-// Jobs returns the number of tasks to run at a time. It is the number of cores, or less if total
-// bytes of memory do not suffice for this number of tasks that are as large as the largest pilot
-// task.
+// Jobs returns the number of tasks to run at a time. It is the number of cores, or less if the
+// memory, total bytes, is too small for this number of tasks of the size of the largest pilot task.
 func (e *Estimate) Jobs(cores int, total float64) int {
 	if e.PeakBytes > 0 {
 		cores = min(cores, int(memoryShare*total/e.PeakBytes))

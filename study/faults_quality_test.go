@@ -18,7 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// tinyTask is a program that takes the place of vti. It reads its table and answers at once.
+// tinyTask is a program that replaces vti. It reads its table and answers at once.
 const tinyTask = `#!/bin/sh
 for a in "$@"; do case $a in --out=*) out=${a#--out=};; --seed=*) seed=${a#--seed=};; esac; done
 read -r y <"$2" || { echo "vti: $2: cannot be read" >&2; exit 2; }
@@ -134,7 +134,7 @@ func disturbed(t *testing.T, p *Plan, program string, shard, shards int, kills, 
 	}
 }
 
-// fillDisk fills the file system for a moment, again and again, until ctx is cancelled.
+// fillDisk repeatedly fills the file system for a moment, until ctx is cancelled.
 func fillDisk(ctx context.Context, dir string, full *atomic.Int64) {
 	path := filepath.Join(dir, "filler")
 	defer os.Remove(path)

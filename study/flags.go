@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// Setting is a value that distinguishes a task from others, such as a flag, a table or a seed. The
-// value is a string, int64, float64, bool, or a list of these.
+// Setting is a named value that differs between tasks, such as a flag, a table or a seed. The value
+// is a string, int64, float64, bool, or a list of these.
 type Setting struct {
 	Name  string
 	Value any

@@ -20,7 +20,7 @@ import (
 const fakeVariable = "VTI_TEST_FAKE"
 
 // workerVariable is the environment variable that makes the test binary run a shard of a plan. Its
-// value is "I/N PLAN PROGRAM"; PROGRAM takes the place of vti.
+// value is "I/N PLAN PROGRAM"; PROGRAM replaces vti.
 const workerVariable = "VTI_TEST_WORKER"
 
 func TestMain(m *testing.M) {
@@ -74,7 +74,7 @@ func fake(args []string) int {
 	seed, err := strconv.ParseUint(flags["seed"], 10, 64)
 	must(err)
 	do, first := flags["do"], true
-	if marker := flags["marker"]; marker != "" { // the fault occurs only once
+	if marker := flags["marker"]; marker != "" { // the fault occurs only if the file marker does not exist
 		file, err := os.OpenFile(marker, os.O_CREATE|os.O_EXCL, 0o644)
 		if first = err == nil; first {
 			file.Close()

@@ -65,8 +65,8 @@ spec:
 `
 
 // Kubernetes returns the manifest of an Indexed Job. The volume claim must hold the folder of the
-// plan, and the plan must name all tables by relative paths. e may be nil if the submission needs
-// no pilot.
+// plan, and the plan must name all tables by relative paths. e may be nil if s.NeedsPilot returns
+// false.
 func (p *Plan) Kubernetes(s Submission, e *Estimate) string {
 	s = s.complete(p.Tasks(), e)
 	if s.Running == 0 {

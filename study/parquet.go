@@ -40,7 +40,7 @@ func (w *rowWriter) commit() error {
 	})
 }
 
-// schema returns the columns of the spool. A declared column without values becomes a column of
+// schema returns the columns of the file. A declared column without values becomes a column of
 // text.
 func (w *rowWriter) schema() []columnar.Column {
 	for i := range w.columns {
@@ -51,7 +51,7 @@ func (w *rowWriter) schema() []columnar.Column {
 	return w.columns
 }
 
-// writeValue writes a value to a column. The kind of the column holds all values of the column.
+// writeValue writes a value to a column of a kind that can hold the value.
 func writeValue(file *columnar.Writer, kind columnar.Kind, value any) {
 	if value == nil {
 		file.Null()

@@ -10,9 +10,9 @@ import (
 // peakVariable holds the file descriptor to which a task reports its peak memory.
 const peakVariable = "VTI_PEAK_FD"
 
-// ReportPeak makes a task report its largest resident memory at its end. The system's own count for
-// a child process starts at the memory of its parent, which the child shares until it runs another
-// program. Only the child itself can measure its later peak.
+// ReportPeak makes a task report its largest resident memory at its end. The count that the system
+// keeps for a child process starts at the memory of its parent, which the child shares until it
+// runs another program. Only the child can measure its peak after this moment.
 func ReportPeak() {
 	descriptor, err := strconv.Atoi(os.Getenv(peakVariable))
 	if err != nil || descriptor < 3 {
@@ -26,7 +26,7 @@ func ReportPeak() {
 		if peak, found := strings.CutPrefix(line, "VmHWM:"); found {
 			out := os.NewFile(uintptr(descriptor), "peak")
 			_, _ = io.WriteString(out, strings.TrimSuffix(strings.TrimSpace(peak), " kB"))
-			_ = out.Close() // after an error the count of the system is used
+			_ = out.Close() // after an error the parent uses the count of the system
 		}
 	}
 }

@@ -9,7 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The peak memory of a task does not include the memory of its parent, however large that is.
+// The peak memory of a task does not include the memory of its parent, even if the parent is
+// larger.
 func TestPeakIsThatOfTheTask(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("reported on Linux only")

@@ -98,7 +98,7 @@ func Read(path string) (*Plan, error) {
 	return p, nil
 }
 
-// complete checks the plan and finds its tables. replicated reports whether the plan sets
+// complete checks the plan and finds its tables. The argument replicated says whether the plan sets
 // replicates.
 func (p *Plan) complete(replicated bool) (err error) {
 	if !replicated {
@@ -135,7 +135,8 @@ func (p *Plan) complete(replicated bool) (err error) {
 	return err
 }
 
-// checkFlags returns an error for invalid values, and for flags that are both fixed and varied.
+// checkFlags returns an error for invalid values, and for flags in both flags (one value) and
+// varied (several values).
 func checkFlags(flags map[string]any, varied map[string][]any) error {
 	for name, value := range flags {
 		if err := checkValue(value); err != nil {

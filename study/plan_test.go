@@ -38,8 +38,8 @@ func TestReadPlan(t *testing.T) {
 	assert.Len(t, names, 16, "each task has a name of its own")
 }
 
-// Names of tasks do not depend on the folder of the plan. Tasks keep their names when a plan grows.
-// Another seed gives other names.
+// Names of tasks do not depend on the folder of the plan, and stay the same when a plan gets more
+// tasks. A different seed gives different names.
 func TestNamesLast(t *testing.T) {
 	names := func(text string) map[string]bool {
 		found := map[string]bool{}

@@ -36,21 +36,21 @@ type ending struct {
 	status int            // -1 after a signal
 	signal syscall.Signal // 0 if none
 	stdout []byte
-	stderr string // its first and last part
+	stderr string // the first and the last part of standard error
 	cost   Cost
 }
 
-// fault is an error of the machine, not of a task. The task is then not recorded as failed.
+// fault is an error of the machine, such as a full disk, after which a task is not recorded as
+// failed.
 type fault struct{ error }
 
 func (f fault) Unwrap() error { return f.error }
 
-// launch runs a process to its end. The child process ends with this process, however this process
-// ends. A fault means that the child could not be started. The only other error is the error of
+// launch runs a process to its end. When this process ends, even by a signal, the child process
+// ends too. A fault means that the child could not be started. The only other error is the error of
 // ctx.
 func (l Launcher) launch(ctx context.Context, cores int, args ...string) (ending, error) {
-	// Linux kills the child when the thread that started it ends. Keep the thread until the child
-	// has ended.
+	// Linux kills the child when the thread that started it ends: keep the thread.
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	cmd := exec.CommandContext(ctx, l.Program, args...)
@@ -69,7 +69,7 @@ func (l Launcher) launch(ctx context.Context, cores int, args ...string) (ending
 	cmd.Env = append(cmd.Env, peakVariable+"=3")
 	started := time.Now()
 	err = cmd.Run()
-	_ = report.Close() // this process's copy of the pipe's end
+	_ = report.Close() // close the copy that this process has of the end of the pipe
 	if ctx.Err() != nil {
 		return ending{}, ctx.Err()
 	}
@@ -122,7 +122,7 @@ func (e ending) text() string {
 	return cmp.Or(said, fmt.Sprintf("exit status %d", e.status))
 }
 
-// tail keeps the first and the last bytes written to it. The first bytes state the kind of a crash.
+// tail keeps the first bytes written to it, which state the kind of a crash, and the last bytes.
 type tail struct{ kept []byte }
 
 func (t *tail) Write(p []byte) (int, error) {

@@ -7,8 +7,7 @@ import (
 	"syscall"
 )
 
-// endsWithParent does nothing on this system: the child of a killed parent continues, and its work
-// is lost.
+// endsWithParent does nothing on this system: if the parent is killed, the child continues in vain.
 func endsWithParent() *syscall.SysProcAttr { return nil }
 
 // peakBytes returns 0: the peak is unknown on this system.

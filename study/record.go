@@ -29,7 +29,7 @@ type Record struct {
 	Seed *uint64 `json:"seed,omitempty"`
 	// Crashes describes how earlier attempts crashed.
 	Crashes []string `json:"crashes,omitempty"`
-	// Exit is the exit status, or −1 if there is none.
+	// Exit is the exit status of the command, or −1 if it has none.
 	Exit int `json:"exit"`
 	// Error is the reason why there is no answer.
 	Error string `json:"error,omitempty"`
@@ -49,8 +49,8 @@ type Cost struct {
 	Seconds    float64 `json:"seconds"`     // wall clock time of the last attempt
 	CPUSeconds float64 `json:"cpu_seconds"` // processor time of all its threads
 	// PeakBytes is the largest resident memory, which the process reports at its end. For a killed
-	// process it is the count of the system. On Linux this count is at least the memory of the
-	// parent process. It is 0 where it is unknown.
+	// process it is the count of the system, on Linux at least the memory of the parent process. It
+	// is 0 if it is unknown.
 	PeakBytes float64 `json:"peak_bytes"`
 	Cores     int     `json:"cores"` // number of cores available to the task
 	Machine   string  `json:"machine"`

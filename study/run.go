@@ -22,7 +22,7 @@ type RunConfig struct {
 	// Jobs is the number of processes at a time. 0 means the number that the machine's cores and
 	// memory allow, given the costs of pilot tasks.
 	Jobs int
-	// Again reports whether failed tasks are run again.
+	// Again says whether failed tasks are run again.
 	Again bool
 	// Report, if not nil, is called after every task, by one goroutine at a time.
 	Report func(Progress)
@@ -34,7 +34,7 @@ type Progress struct {
 	// ended with and without an answer. Found is the number of these tasks that had ended before
 	// this run.
 	Total, Done, Failed, Found int
-	// Unrecorded is the number of tasks that could not be brought to an end. They are still
+	// Unrecorded is the number of tasks that a fault of the machine stopped. They are still
 	// missing.
 	Unrecorded int
 	// Jobs is the number of processes at a time.
@@ -48,18 +48,16 @@ type Progress struct {
 // would probably meet the same fault.
 const consecutiveFaults = 3
 
-// memoryShare is the share of the machine's memory that tasks may use, if they use as much as the
-// largest pilot task. The rest is for the system, and for tasks larger than the pilot tasks.
+// memoryShare is the share of the machine's memory for tasks that use as much as the largest pilot
+// task. The rest is for the system and for larger tasks.
 const memoryShare = 0.7
 
 // Run runs the selected tasks that have not ended yet, and returns its progress. If ctx is
-// cancelled, it also returns the error of ctx. If tasks could not be brought to an end, it returns
-// an error with the last fault of the machine. Failed tasks are no error of Run: they are counted
-// and reported.
+// cancelled, it also returns the error of ctx. If faults of the machine stopped tasks, it returns
+// an error with the last fault. For failed tasks, which it counts and reports, it returns no error.
 //
 // Only one process at a time may run all tasks of a study. Processes that run shards or single
-// tasks may run beside this process and beside each other, on any machine: the first to publish a
-// task wins.
+// tasks may run at the same time, on any machine: the first answer to a task is kept.
 func (p *Plan) Run(ctx context.Context, cfg RunConfig) (Progress, error) {
 	state := Progress{Total: cfg.Selection.count(p.Tasks())}
 	s := store{p.Dir()}
@@ -154,7 +152,7 @@ func (r *runner) found(counter *int) {
 	r.state.Found++
 }
 
-// end describes how a task ended.
+// end is a task that has ended, with its state and its error.
 type end struct {
 	state     State
 	message   string

@@ -29,8 +29,8 @@ func runAll(t testing.TB, p *Plan, cfg RunConfig) Progress {
 	return state
 }
 
-// The tasks write the same bytes whatever the number of processes and of shards, and whatever the
-// order of the shards.
+// The files of tasks do not depend on the number of processes and shards, nor on the order of
+// shards.
 func TestSameBytesHoweverItRuns(t *testing.T) {
 	testkit.Slow(t)
 	text := fmt.Sprintf(simulatedPlan, 12, "seed = 5\nkeep = [\"draws*\"]")
@@ -114,7 +114,7 @@ func TestFailedTasksRunAgainWhenAsked(t *testing.T) {
 	p := newPlan(t, "command = \"fake\"\ntables = {files = [\"t?.csv\"]}\nseed = 3", map[string]string{"t1.csv": "1", "t2.csv": "2"})
 	unreadable := filepath.Join(filepath.Dir(p.Path()), "t2.csv")
 	require.NoError(t, os.Remove(unreadable))
-	require.NoError(t, os.Mkdir(unreadable, 0o755)) // even root cannot read a directory as a file
+	require.NoError(t, os.Mkdir(unreadable, 0o755)) // a directory, which even root cannot read as a file
 	var reported []string
 	state := runAll(t, p, RunConfig{Jobs: 1, Report: func(p Progress) { reported = append(reported, p.Error) }})
 	assert.Equal(t, 1, state.Failed)
@@ -179,7 +179,8 @@ func TestOneRunAtATime(t *testing.T) {
 	require.ErrorIs(t, <-first, context.Canceled)
 }
 
-// If several processes publish the same task, one of them wins, and the others change nothing.
+// If several processes publish the same task, the files of one process stay, and the other
+// processes change nothing.
 func TestPublishOnce(t *testing.T) {
 	s := store{t.TempDir()}
 	const name = "0123456789abcdef"
@@ -219,7 +220,7 @@ func TestPublishOnce(t *testing.T) {
 	require.Equal(t, "3", read())
 }
 
-// A killed process takes its child with it. The next process removes the files that it left.
+// When a process is killed, its child ends too. The next process removes the files that both left.
 func TestKilledWorkersLeaveNothing(t *testing.T) {
 	if os.Getenv("VTI_TEST_STUDY") != "" { // this process is the worker
 		p, err := Read(os.Getenv("VTI_TEST_STUDY"))
@@ -234,7 +235,8 @@ func TestKilledWorkersLeaveNothing(t *testing.T) {
 	require.NoError(t, worker.Start())
 	pattern := filepath.Join(p.Dir(), "work", "*", "*", "table.csv")
 	require.Eventually(t, func() bool { found, _ := filepath.Glob(pattern); return len(found) > 0 }, 20*time.Second, 10*time.Millisecond)
-	// A worker that dies between fork and exec leaves a copy of itself that holds the lock.
+	// Wait for the child: a worker that dies between fork and exec leaves a copy of itself that
+	// holds the lock.
 	require.Eventually(t, func() bool { return anyProcess(p.Dir()) }, 20*time.Second, 10*time.Millisecond, "the child begins")
 	require.NoError(t, worker.Process.Kill())
 	require.True(t, errors.As(worker.Wait(), new(*exec.ExitError)))

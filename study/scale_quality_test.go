@@ -51,7 +51,7 @@ func TestMillion(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, tasks, status.Done)
 	fmt.Printf("status: %.1f s, %.1f s of processor time\n", time.Since(started).Seconds(), processorTime()-before)
-	require.NoError(t, os.WriteFile("/proc/self/clear_refs", []byte("5"), 0)) // resets the peak memory of this process
+	require.NoError(t, os.WriteFile("/proc/self/clear_refs", []byte("5"), 0)) // this resets the count of the peak memory of this process
 	started = time.Now()
 	before = processorTime()
 	out := filepath.Join(p.Dir(), "results.parquet")

@@ -8,16 +8,16 @@ import (
 	"strings"
 )
 
-// Selection selects the tasks of a plan that a process runs. It has the tasks with indices Index,
-// Index + Step, Index + 2 Step, …, or only the first of them. The zero value selects all tasks.
+// Selection selects the tasks of a plan that a process runs. These have the indices Index, Index +
+// Step, Index + 2 Step, …, or only Index. The zero value selects all tasks.
 type Selection struct {
 	Index int
 	Step  int  // 0 means 1
 	One   bool // only task Index
 }
 
-// Shard selects every n-th task, beginning with task i. Tasks of neighbouring settings, which take
-// about equal times, then go to different machines.
+// Shard selects every n-th task, beginning with task i. Tasks with similar settings, which take
+// similar times, are then in different shards.
 func Shard(i, n int) Selection { return Selection{Index: i, Step: n} }
 
 // One selects task i.

@@ -25,8 +25,8 @@ exec {{.Program}} study run {{.Plan}} --shards {{.Chunks}} --jobs {{.Cores}} --q
 `
 
 // Slurm returns the script for sbatch of an array job that runs the program on every shard with
-// missing tasks. The script is empty if no tasks are missing. e may be nil if the submission needs
-// no pilot.
+// missing tasks. The script is empty if no tasks are missing. e may be nil if s.NeedsPilot returns
+// false.
 func (p *Plan) Slurm(s Submission, program string, e *Estimate) string {
 	s = s.complete(p.Tasks(), e)
 	shards := p.open(s.Chunks)
@@ -54,7 +54,7 @@ func slurmTime(d time.Duration) string {
 func shellQuoted(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }
 
 // jobName returns a name of lower-case letters, digits and hyphens that begins with a letter. It
-// has at most 50 characters, because Kubernetes appends to it and uses it as a label of a domain
+// has at most 50 characters, because Kubernetes appends to the name and makes it part of a domain
 // name.
 func jobName(text string) string {
 	name := strings.Map(func(r rune) rune {

@@ -17,9 +17,10 @@ import (
 type source interface {
 	// count returns the number of tables.
 	count() int
-	// item returns the settings that distinguish table i from the others.
+	// item returns the settings that distinguish table i from other tables.
 	item(i int) []Setting
-	// content returns further inputs that determine table i. They enter the names of its tasks.
+	// content returns inputs other than settings that determine table i, and enter the hashes that
+	// are the names of its tasks.
 	content(i int) any
 	// prepare makes table i available. It writes new files to dir.
 	prepare(ctx context.Context, i int, dir string, run launch) (prepared, error)
@@ -73,7 +74,7 @@ func absolute(dir, name string) string {
 	return filepath.Join(dir, name)
 }
 
-// fileTables are tables that are used as their files are.
+// fileTables are tables that are read from files without changes.
 type fileTables struct {
 	dir   string // the folder of the plan
 	paths []string
@@ -111,7 +112,7 @@ func partition(table string) (settings []Setting) {
 	return settings
 }
 
-// simulated describes tables made by vti simulate. Each is made in the directory of its task.
+// simulated describes tables made by vti simulate, in the directories of their tasks.
 type simulated struct {
 	problem string
 	seeds   int
@@ -157,7 +158,7 @@ func (s *simulated) prepare(ctx context.Context, i int, dir string, run launch) 
 	if err := json.Unmarshal(output, &said); err != nil {
 		return prepared{}, fmt.Errorf("vti simulate %s: %w", s.problem, err)
 	}
-	delete(said, "data") // paths in the directory of the task, which do not last
+	delete(said, "data") // paths in the directory of the task, which is removed
 	delete(said, "truth")
 	made.truth = said
 	return made, nil

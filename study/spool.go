@@ -50,9 +50,9 @@ func join(a, b columnar.Kind) columnar.Kind {
 	return columnar.Text
 }
 
-// spool keeps rows in a temporary file until all columns are known, and so uses constant memory.
-// The answers of tasks are thus read only once. A second pass could see more answers, because other
-// processes may write some in the meantime.
+// spool keeps rows in a temporary file, with constant memory, until all columns are known. Answers
+// are then read only once. A second reading could find answers that other processes have written in
+// the meantime.
 type spool struct {
 	file    *atomicfile.File
 	buffer  *bufio.Writer
@@ -73,7 +73,7 @@ func newSpool(path string) (*spool, error) {
 // close removes the temporary file.
 func (s *spool) close() { s.file.Abort() }
 
-// declare makes a column of a kind, even if it has no rows. The kind may be unknown.
+// declare makes a column of a kind, which may be unknown, even if no row has a value in it.
 func (s *spool) declare(name string, k columnar.Kind) int {
 	id, known := s.ids[name]
 	if !known {
@@ -117,8 +117,8 @@ func (s *spool) add(row []cell) error {
 	return err
 }
 
-// each calls row with the values of every row, by column; a missing value is nil. It reuses the
-// slice.
+// each calls row with the values of every row, in the order of columns. A missing value is nil. The
+// slice is reused for the next row.
 func (s *spool) each(row func(values []any) error) error {
 	if err := s.buffer.Flush(); err != nil {
 		return err

@@ -4,7 +4,7 @@ import "path/filepath"
 
 // Counts counts tasks by their states.
 type Counts struct {
-	Tasks   int `json:"tasks"` // all
+	Tasks   int `json:"tasks"` // number of tasks of the plan
 	Done    int `json:"done"`
 	Failed  int `json:"failed"`
 	Missing int `json:"missing"`
@@ -54,7 +54,7 @@ func (p *Plan) Status(failures int) (*Status, error) {
 		failure := Failure{Index: i, Name: t.Name}
 		if record, _, err := s.record(t.Name); err != nil {
 			failure.Error = err.Error()
-		} else if record != nil { // otherwise it has succeeded in the meantime
+		} else if record != nil { // if record is nil, the task has succeeded in the meantime
 			failure.Error = record.Error
 		}
 		status.Failures = append(status.Failures, failure)

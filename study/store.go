@@ -27,8 +27,8 @@ const (
 // String returns "missing", "done" or "failed".
 func (s State) String() string { return [...]string{"missing", "done", "failed"}[s] }
 
-// fanOut is the number of digits of a task's name that name its folder. Directories stay short with
-// it, and small studies have few folders.
+// fanOut is the number of first digits of the name of a task that are the name of its folder. With
+// three, directories have few entries, and small studies few folders.
 const fanOut = 3
 
 const failedSuffix = ".failed"
@@ -47,8 +47,8 @@ func (s store) path(name string, state State) string {
 	return path
 }
 
-// state looks for the directory of a task. An answer takes precedence over a failure, because it
-// came later or from another machine.
+// state looks for the directory of a task. If a task has both, an answer takes precedence over a
+// failure.
 func (s store) state(name string) State {
 	for _, state := range []State{Done, Failed} {
 		if rundir.Exists(s.path(name, state)) {
@@ -59,8 +59,8 @@ func (s store) state(name string) State {
 }
 
 // record reads the record of a task. If the directory cannot be read completely, record returns an
-// error, and the task counts as missing. An incomplete directory is found after a loss of power, or
-// while a shared file system catches up.
+// error, and the task counts as missing. Directories may be incomplete after a loss of power, or
+// for a moment on a shared file system.
 func (s store) record(name string) (*Record, State, error) {
 	r := &Record{}
 	state := Done
@@ -84,9 +84,9 @@ func (s store) cost(name string, state State) (c Cost, err error) {
 	return c, readJSON(s.path(name, state), costFile, &c)
 }
 
-// publish moves the finished directory dir of a task to its place. If another process was faster,
-// dir stays where it is, and the task keeps the files of the other process. A failed task, or an
-// unreadable directory, is replaced.
+// publish moves the finished directory dir of a task to its place. If another process has published
+// the task before, dir is not moved. A failed task or an unreadable directory at the place is
+// replaced.
 func (s store) publish(dir, name string, state State) error {
 	if err := os.MkdirAll(s.folder(name), 0o755); err != nil {
 		return err
@@ -120,8 +120,8 @@ func (s store) publish(dir, name string, state State) error {
 	return syncDir(s.folder(name))
 }
 
-// discard removes the directory of a task atomically. It renames the directory to a place beside
-// the directory of work, and then removes its files.
+// discard removes the directory of a task atomically: it first renames the directory to a path
+// beside the directory work, and then removes its files.
 func (s store) discard(path, work string) error {
 	aside := work + ".old"
 	if err := os.Rename(path, aside); err != nil {
@@ -159,7 +159,7 @@ func (s store) workplace() (dir string, release func(), err error) {
 		return "", nil, err
 	}
 	s.sweep(root, machine)
-	// The directory gets the name that sweep looks for only after it is locked.
+	// The method sweep finds directories by name: this one gets its name only after it is locked.
 	fresh, err := os.MkdirTemp(root, fmt.Sprintf("new-%s-%d-", machine, os.Getpid()))
 	if err != nil {
 		return "", nil, err
@@ -170,7 +170,7 @@ func (s store) workplace() (dir string, release func(), err error) {
 	}
 	dir = filepath.Join(root, strings.TrimPrefix(filepath.Base(fresh), "new-"))
 	release = func() {
-		_ = os.RemoveAll(dir) // a leftover is harmless; the next process removes it
+		_ = os.RemoveAll(dir) // if this fails, the next process removes the directory
 		unlock()
 	}
 	if err := os.Rename(fresh, dir); err != nil {
@@ -180,8 +180,8 @@ func (s store) workplace() (dir string, release func(), err error) {
 	return dir, release, nil
 }
 
-// sweep removes directories of work that no process on this machine holds. The locks of other
-// machines may be invisible here, so that the directories of other machines stay.
+// sweep removes directories of processes of this machine that have ended. Directories of other
+// machines stay, because their locks may be invisible here.
 func (s store) sweep(root, machine string) {
 	left, err := filepath.Glob(filepath.Join(root, machine+"-*"))
 	if err != nil {

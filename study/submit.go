@@ -12,7 +12,7 @@ import (
 )
 
 // Submission describes a study as an array job. Each element of the job runs a shard of the tasks.
-// Fields that are zero take values computed from the pilot tasks.
+// Fields that are zero are computed from the pilot tasks.
 type Submission struct {
 	// Chunks is the number of elements. 0 stands for elements of about half an hour of work, at
 	// most 1,000.

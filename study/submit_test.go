@@ -38,7 +38,7 @@ func TestSlurm(t *testing.T) {
 	require.Empty(t, p.Slurm(s, "vti", nil))
 }
 
-// Zero fields of a submission take values computed from the pilot tasks.
+// Zero fields of a submission are computed from the pilot tasks.
 func TestSubmissionFromPilot(t *testing.T) {
 	e := &Estimate{Seconds: 60, Largest: 90, PeakBytes: 1 << 30, Remaining: 1000}
 	s := Submission{}.complete(1000, e)

@@ -41,11 +41,11 @@ type SettingCount struct {
 // bin k holds the values from 10^(k/10) to 10^((k+1)/10).
 func LogBin(x float64) int { return int(math.Floor(10 * math.Log10(x))) }
 
-// repeating are the settings that number repetitions. Their values are not compared.
+// repeating lists the settings that number repetitions. BySetting leaves them out.
 var repeating = []string{"data_seed", "replicate"}
 
-// mostValues is the number of values above which a setting is taken for a list of tables or seeds,
-// and is not compared.
+// BySetting leaves out settings with more than mostValues values, which are probably tables or
+// seeds.
 const mostValues = 20
 
 // Survey reads all tasks, as Collect does, and writes no files.
@@ -95,8 +95,8 @@ func (p *Plan) Survey(ctx context.Context) (*Survey, error) {
 	return s, err
 }
 
-// probabilities returns the inclusion probabilities of predictors or edges in the answer, if it has
-// any.
+// probabilities returns the inclusion probabilities of predictors or edges in the answer, nil if
+// there are none.
 func (g *gathered) probabilities() (list []float64) {
 	for _, table := range []string{"inclusion", "edges"} {
 		for _, row := range g.flat.tables[table] {

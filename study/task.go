@@ -13,7 +13,7 @@ type Task struct {
 	// Name is a hash of the task's input, 16 hexadecimal digits. Tasks keep their names when the
 	// plan grows.
 	Name string
-	// Settings distinguish the task from the others: its table, the flags of the grid, and the
+	// Settings distinguish the task from other tasks: its table, its flags in the grid, and the
 	// number of its replicate.
 	Settings []Setting
 
