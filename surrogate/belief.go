@@ -15,12 +15,12 @@ type Belief interface {
 	Models() int
 	// Observe updates the belief with a batch: rewards[i], finite, is the reward of one draw of
 	// models[i]. movement is the distance in nats by which training of the flow has changed
-	// expected rewards since the previous batch. The square of movement is added to the variance of
-	// the belief. Observe panics if lengths differ or a model does not exist.
+	// expected rewards since the previous batch. Its square is added to the variance of the belief.
+	// Observe panics if lengths differ or a model does not exist.
 	Observe(models []int, rewards []float64, movement float64)
 	// Predict writes the mean and standard deviation of the expected rewards of the models first,
-	// first+1, … into mean and sd, which have one length. A nil sd saves time. Several goroutines
-	// may call Predict at once.
+	// first+1, … into mean and sd, which have equal lengths. If sd is nil, only means are computed.
+	// Several goroutines may call Predict at once.
 	Predict(first int, mean, sd []float64)
 	// Draw draws the expected rewards of all models from the belief into dst.
 	Draw(random *rand.Rand, dst []float64)

@@ -14,12 +14,12 @@ import (
 )
 
 // regret measures the loss of sampling by upper confidence bounds after t batches. excess is E_q[u
-// − f], divergence is KL(q ‖ q*) with q* the best distribution, and bound is the theorem's 2β max σ
-// (eq. 48).
+// − f], with utilities u and expected rewards f, divergence is KL(q ‖ q*) with the best
+// distribution q*, and bound is the bound 2β max σ of the theorem (eq. 48).
 type regret struct{ excess, divergence, bound float64 }
 
-// boundBeta makes the theorem informative for 16 models: its bound fails with probability at most
-// 2·16·exp(−β²/2) = 0.011 (eq. 45). At β = 2 this upper limit of the probability is above 1.
+// boundBeta is β. For 16 models the bound of the theorem fails with probability at most
+// 2·16·exp(−β²/2) = 0.011 (eq. 45). With β = 2 this limit would be above 1.
 const boundBeta = 4
 
 // sampleByBounds runs algorithm 1 on 2⁴ models whose expected rewards f are a draw of a Gaussian
@@ -30,7 +30,7 @@ func sampleByBounds(random *rand.Rand, belief Belief, movement func(t int) float
 	const batch, noise = 16, 1.5
 	models := belief.Models()
 	f := make([]float64, models)
-	for site := range 4 { // additive with an interaction: a product kernel
+	for site := range 4 { // covariance by a product kernel: additive effects of sites with interactions
 		effect, other := 0.7*random.NormFloat64(), 0.3*random.NormFloat64()
 		for m := range f {
 			in, next := float64(m>>site&1), float64(m>>((site+1)%4)&1)
@@ -89,13 +89,13 @@ func pick(q []float64, u float64) int {
 	return len(q) - 1
 }
 
-// firstOfRate is the index of the regret after 512 batches. The rate is fitted from there on:
-// before, the prior of a process has about the weight of the batches.
+// firstOfRate is the index of the regret after 512 batches. The rate is fitted to this and later
+// regrets, because at first the prior of a process has about the weight of the batches.
 const firstOfRate = 3
 
 // slopes returns the exponents of t with which excess and divergence fall, estimated from a number
-// of runs, with their standard errors. failed is the fraction of the times at which the theorem's
-// bound fails.
+// of runs, with their standard errors. failed is the fraction of times at which the bound of the
+// theorem does not hold.
 func slopes(t *testing.T, newBelief func() Belief, movement func(t int) float64) (excess, excessSE, divergence, divergenceSE, failed float64) {
 	t.Helper()
 	const runs = 24
@@ -126,12 +126,11 @@ func slopes(t *testing.T, newBelief func() Belief, movement func(t int) float64)
 }
 
 // TestRegretOfUpperConfidenceBounds checks corollary 3.2 and theorem B.3 on 2⁴ models. If the flow
-// converges, here with steps that fall as 1/t, E_q[u − f] falls as t^−1/2. It bounds the divergence
-// of q from the best distribution, which falls at least as fast. Standard errors of exponents come
-// from 24 runs, and four standard errors are allowed: one seed in 1,800 fails an assertion. A
-// process has an exponent of −0.47 from 512 to 4,096 batches and −0.44 from 64, as its prior counts
-// less and less. If steps fall as t^−1/4 the exponent differs. This shows that the theorem needs
-// its assumption, and that the test can fail.
+// converges, here with steps that fall as 1/t, E_q[u − f] falls as t^−1/2, and the divergence of q
+// from the best distribution, which it bounds, at least as fast. Exponents may differ by four
+// standard errors, from 24 runs: one seed in 1,800 fails by chance. The exponent of a process is
+// −0.47 from 512 to 4,096 batches and −0.44 from 64, because its prior has less and less weight. If
+// steps fall as t^−1/4, the assumption of the theorem fails and the exponent is different.
 func TestRegretOfUpperConfidenceBounds(t *testing.T) {
 	diagonal := func() Belief { return NewDiagonal(16) }
 	process := func() Belief { return NewProcess([]int{2, 2, 2, 2}, 0) }
@@ -140,7 +139,7 @@ func TestRegretOfUpperConfidenceBounds(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		belief func() Belief
-		prior  float64 // deviation of the exponent allowed for the prior
+		prior  float64 // allowed deviation of the exponent because of the prior
 	}{{"diagonal", diagonal, 0}, {"process", process, 0.03}} {
 		t.Run(c.name, func(t *testing.T) {
 			if c.name == "process" {

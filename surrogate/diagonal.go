@@ -8,9 +8,9 @@ import (
 )
 
 // Diagonal is the belief that expected rewards are independent normal variables. It runs a Kalman
-// filter for each model, with the flow's movement as process noise. A batch of B draws costs O(M +
-// B log B) for M models. The first batch, drawn from p(m), sets the mean and the variance of models
-// that were never drawn.
+// filter for each model, with the movement of the flow as process noise. A batch of B draws takes
+// O(M + B log B) operations for M models. The first batch, drawn from p(m), sets the mean and the
+// variance of models that were never drawn.
 type Diagonal struct {
 	mean, variance []float64
 	noise          noise
@@ -34,9 +34,9 @@ func (d *Diagonal) Models() int { return len(d.mean) }
 // Noise returns the variance of the reward of a single draw.
 func (d *Diagonal) Noise() float64 { return d.noise.value }
 
-// Observe updates the belief with a batch. For a model drawn n times with mean reward ȳ, the mean μ
-// and variance v become μ' = v'(μ/v + nȳ/σ_ε²) and v' with 1/v' = 1/v + n/σ_ε². This equals n
-// updates by one draw each.
+// Observe updates the belief with a batch. For a model drawn n times with mean reward ȳ and noise
+// variance σ_ε², the mean μ and variance v become μ' = v'(μ/v + nȳ/σ_ε²) and v', where 1/v' = 1/v +
+// n/σ_ε².
 func (d *Diagonal) Observe(models []int, rewards []float64, movement float64) {
 	groups := grouped("Diagonal", len(d.mean), models, rewards)
 	if len(groups) == 0 {

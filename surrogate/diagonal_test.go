@@ -11,8 +11,8 @@ import (
 	"github.com/transdim/vti/internal/stream"
 )
 
-// TestDiagonalIsAKalmanFilter checks that a batch gives the result of a Kalman filter that takes
-// one draw after the other. The average of precisions, or of variances, gives another result.
+// TestDiagonalIsAKalmanFilter checks that a batch gives the same result as a Kalman filter that is
+// updated with one draw after the other.
 func TestDiagonalIsAKalmanFilter(t *testing.T) {
 	d := NewDiagonal(3)
 	d.Observe([]int{0, 1}, []float64{-3, -5}, 0)
@@ -39,8 +39,7 @@ func TestDiagonalIsAKalmanFilter(t *testing.T) {
 
 // TestNoiseIsLearned estimates the noise from repeated draws of the same model, and from models
 // drawn once in each batch. The estimate averages over about fifty batches, 3,200 draws. The
-// variance 4 is therefore known to ±0.1 (one standard error), and the errors of a belief add to
-// this.
+// variance 4 therefore has a standard error of 0.1, to which the errors of a belief are added.
 func TestNoiseIsLearned(t *testing.T) {
 	for name, models := range map[string]int{"repeated": 4, "once": 256} {
 		t.Run(name, func(t *testing.T) {
@@ -59,8 +58,8 @@ func TestNoiseIsLearned(t *testing.T) {
 	}
 }
 
-// TestDiagonalFollowsTheFlow lets expected rewards move. A belief that is told the movement must
-// follow them, and a belief that is not told must lag behind.
+// TestDiagonalFollowsTheFlow lets expected rewards move. A belief with the right argument movement
+// must follow them, and a belief with movement 0 must lag behind.
 func TestDiagonalFollowsTheFlow(t *testing.T) {
 	miss := func(movement float64) float64 {
 		d := NewDiagonal(1)
@@ -106,8 +105,8 @@ func TestUtilityNames(t *testing.T) {
 }
 
 // TestMemoryStaysFlat checks that beliefs do not grow over a million batches. The heap may grow by
-// at most a tenth of a megabyte, a hundredth of the memory for one number per batch, and the state
-// must keep its length.
+// at most a tenth of a megabyte, about a hundredth of the memory for a number for each batch, and
+// the length of the state must not change.
 func TestMemoryStaysFlat(t *testing.T) {
 	d, p := NewDiagonal(8), NewProcess([]int{2, 2}, 0)
 	random := rand.New(rand.NewPCG(6, 6))

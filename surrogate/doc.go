@@ -1,14 +1,14 @@
 // Package surrogate holds Gaussian beliefs about the expected reward of each model, f(m) = E_z[−log
-// h] = −ℓ(m) (eq. 11). The beliefs are learned from the rewards of single draws. While they are
-// learned, training changes the flow, and with the flow f itself. Sections, equations and
-// appendices are those of the VTI paper: Davies, Mackinlay, Oliveira and Sisson, "Amortized
-// Variational Transdimensional Inference" (2025), here section 3.1 and appendix B.
+// h] = −ℓ(m) (eq. 11). They are learned from the rewards −log h of single draws, while training
+// changes the flow and therefore f. Numbers of sections and equations refer to the VTI paper:
+// Davies, Mackinlay, Oliveira and Sisson, "Amortized Variational Transdimensional Inference"
+// (2025), here section 3.1 and appendix B.
 //
 // [Diagonal] has an independent belief about each model, for spaces whose models are all drawn many
 // times. [Process] is a Gaussian process over codes, for spaces where most models are never drawn:
 // the rewards of a model also inform the beliefs about similar models. Both learn their observation
-// noise from their errors, and discount old rewards at the rate at which the flow moves.
-// [Utilities] turns a belief into the utilities that choose the next models.
+// noise from their errors, and give less weight to old rewards, the more the faster the flow
+// changes. [Utilities] computes from a belief the utilities by which the next models are chosen.
 //
 // Notation:
 //

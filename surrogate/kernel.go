@@ -10,9 +10,9 @@ import (
 //
 //	k(c, c') = s² ∏_s exp(−r_s [c_s ≠ c'_s])
 //
-// For two outcomes exp(−r) = (1 − ρ)/(1 + ρ) makes each factor ∝ 1 + ρ x x' with x = ±1: the
-// product contains every interaction between sites, each weighted by the product of its sites' ρ.
-// Small relevances r_s with a large s² represent a nearly additive function.
+// If sites have two outcomes x = ±1 and ρ is defined by exp(−r) = (1 − ρ)/(1 + ρ), each factor is ∝
+// 1 + ρ x x'. The product contains every interaction between sites, weighted by the product of the
+// ρ of these sites. Small relevances r_s with a large s² represent a nearly additive function.
 type kernel struct {
 	scale     float64   // s², in nats²
 	relevance []float64 // r_s > 0
@@ -40,8 +40,8 @@ func (k kernel) matrix(a, b [][]int32) *mat.Dense {
 	return out
 }
 
-// jitter is added to the diagonal of covariances between inducing codes, in units of s²: the square
-// root of the precision of float64, which makes the factorisation possible.
+// jitter is added to the diagonal of covariances between inducing codes, in units of s²: about the
+// square root of the precision of float64. It makes the Cholesky factorisation possible.
 const jitter = 1e-8
 
 // factor returns the lower Cholesky factor of the covariance of distinct codes.

@@ -4,14 +4,13 @@ import "math"
 
 const (
 	// leastNoise is a lower bound of the noise variance, in nats², for targets that the flow fits
-	// exactly. Half and twice of the numbers here give the same answers
-	// (docs/benchmarks/constants.md).
+	// exactly. Half or twice each constant gives the same answers (docs/benchmarks/constants.md).
 	leastNoise = 1e-6
 	// noiseMemory is the factor by which the weight of earlier batches decays from batch to batch:
 	// the estimate averages over about fifty batches.
 	noiseMemory = 0.98
-	// surprise bounds, in standard deviations, the prediction error that a model can contribute to
-	// the estimate.
+	// A prediction error of more than surprise standard deviations counts as surprise standard
+	// deviations.
 	surprise = 5
 )
 
@@ -19,10 +18,10 @@ const (
 // maximisation. A batch adds the expected squared distance of its draws from f(m), given the draws.
 // For a model drawn n times with mean reward ȳ, and with μ and v the mean and variance of f(m)
 // before the batch, this is Σ(y − ȳ)² + n((1 − g)²(ȳ − μ)² + (1 − g)v) with the gain g = v/(v +
-// σ_ε²/n). It is never negative, and tends to σ_ε² as v grows with n = 1.
+// σ_ε²/n). If n = 1 it tends to σ_ε² as v grows.
 type noise struct {
 	value          float64
-	moment, weight float64 // decaying sums; weight counts draws
+	moment, weight float64 // sums of squares and of draws, with weights that decay from batch to batch
 }
 
 // learn updates the estimate with a batch. predict returns the predicted mean and variance of the
@@ -41,8 +40,8 @@ func (n *noise) learn(groups []group, predict func(i int) (mean, variance float6
 	n.value = math.Max(n.moment/n.weight, leastNoise)
 }
 
-// guessed is the weight of the initial guess of the noise, in draws. Half and twice give the same
-// answers (docs/benchmarks/constants.md).
+// guessed is the weight of the initial guess of the noise, in draws. Half or twice this weight
+// gives the same answers (docs/benchmarks/constants.md).
 const guessed = 4
 
 // start updates the estimate with the first batch, for which there are no predictions. It combines

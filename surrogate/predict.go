@@ -15,8 +15,8 @@ import (
 // many consecutive codes. The last sites have few combinations of outcomes, so their factor is
 // tabulated.
 type lookup struct {
-	split   int        // [T, M_u]: factors of the T ends, times s²
-	tail    *mat.Dense // [T, M_u]: the factor of each of the T combinations of the last sites, times s²
+	split   int        // number of first sites, whose factor is not tabulated
+	tail    *mat.Dense // [T, M_u]: factor of each of the T combinations of outcomes of the last sites, times s²
 	weights []float64  // L⁻ᵀ E[w]
 	// unknown is R with R Rᵀ = L⁻ᵀ((1 + W) I − Cov[w])L⁻¹. The variance of code c is (1 + W)s² −
 	// |Rᵀ k(c)|². It is nil until a standard deviation is needed.
@@ -27,8 +27,8 @@ type lookup struct {
 // at most 2 MiB with [DefaultInducing] codes.
 const mostTail = 1 << 10
 
-// lookup returns the tables of the present belief. They include the table for standard deviations
-// if wanted.
+// lookup returns the tables of the present belief. If wanted is true, they include the table for
+// standard deviations.
 func (p *Process) lookup(wanted bool) *lookup {
 	p.lock.Lock()
 	defer p.lock.Unlock()
@@ -63,7 +63,7 @@ func (p *Process) lookup(wanted bool) *lookup {
 	return p.cached
 }
 
-// root returns R with R Rᵀ = a. The eigenvalues of a may be negative only by rounding.
+// root returns R with R Rᵀ = a. Eigenvalues of a must not be negative, except by rounding errors.
 func root(a *mat.SymDense) *mat.Dense {
 	var cholesky mat.Cholesky
 	size := a.SymmetricDim()
@@ -149,7 +149,8 @@ func (p *Process) Predict(first int, mean, sd []float64) {
 // Draw draws the expected rewards of the inducing codes jointly, and then all other models
 // independently given these.
 func (p *Process) Draw(random *rand.Rand, dst []float64) {
-	// Each chunk has its own random stream, so that the result does not depend on the threads.
+	// Each chunk has a separate random stream, so that the result does not depend on the number of
+	// threads.
 	seeds := make([]uint64, (len(dst)+chunk-1)/chunk)
 	for i := range seeds {
 		seeds[i] = random.Uint64()

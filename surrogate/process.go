@@ -13,29 +13,29 @@ import (
 )
 
 // DefaultInducing is the default upper bound of the number of inducing codes of a [Process]. Half
-// and twice give the same answers (docs/benchmarks/constants.md).
+// or twice this number gives the same answers (docs/benchmarks/constants.md).
 const DefaultInducing = 256
 
 // relearnEvery is the largest number of batches between two choices of the inducing codes and the
-// kernel. Half and twice give the same answers (docs/benchmarks/constants.md).
+// kernel. Half or twice this number gives the same answers (docs/benchmarks/constants.md).
 const relearnEvery = 128
 
-// block is the number of observations by which the posterior is updated at once. Half and twice
-// give the same answers (docs/benchmarks/constants.md).
+// block is the number of observations in one update of the posterior. Half or twice this number
+// gives the same answers (docs/benchmarks/constants.md).
 const block = 64
 
 // Process is a Gaussian process over codes, f ~ GP(μ_0, (1 + W) k), with a product kernel over
-// sites whose relevances are learned (kernel.go). Inducing codes chosen among the seen codes make
-// it sparse. W grows by movement²/s² with each batch, so that old observations fade: f is a random
-// walk in the space of functions.
+// sites whose relevances are learned (kernel.go). It is sparse: inducing codes are chosen among the
+// codes with rewards so far. W grows by movement²/s² with each batch, so that f is a random walk
+// and old observations lose weight.
 //
 // Let L Lᵀ be the covariance of the inducing codes. Process keeps the mean and the covariance of w
 // = L⁻¹(f − μ_0) at these codes, which are 0 and (1 + W) I a priori. Another code c with a = L⁻¹
 // k(c) has the mean μ_0 + a·E[w] and the variance (1 + W)(s² − a·a) + aᵀ Cov[w] a. These two
-// formulas are exact when every model is an inducing code. A batch of B costs O(B M_u²) for M_u
-// inducing codes, independent of the number of earlier batches. After 1, 2, 4, … batches, and every
-// 128, kernel and inducing codes are chosen anew and the belief rebuilt from the observations of
-// the inducing codes and the batch.
+// formulas are exact if every model is an inducing code. A batch of B draws takes O(B M_u²)
+// operations for M_u inducing codes. After 1, 2, 4, … batches, and then every 128 batches, kernel
+// and inducing codes are chosen again, and the belief is computed from the observations of these
+// codes and of the batch.
 type Process struct {
 	cards    []int
 	count    int
@@ -44,8 +44,8 @@ type Process struct {
 	kernel   kernel
 	constant float64   // μ_0
 	walk     float64   // W
-	seen     []summary // of the draws of each inducing code
-	codes    [][]int32 // of the inducing codes
+	seen     []summary // summary of the draws of each inducing code
+	codes    [][]int32 // inducing codes
 	lower    *mat.TriDense
 	mean     *mat.VecDense // E[w]
 	cov      *mat.SymDense // Cov[w]
@@ -56,8 +56,8 @@ type Process struct {
 	cached *lookup // tables of the present belief; nil until a prediction needs them
 }
 
-// summary holds the estimate of the expected reward of one code from its own draws alone: a Kalman
-// filter without a prior.
+// summary holds the estimate of the expected reward of one code from draws of this code only (a
+// Kalman filter without a prior).
 type summary struct {
 	model          int
 	mean, variance float64
@@ -66,8 +66,9 @@ type summary struct {
 var _ Belief = (*Process)(nil)
 
 // NewProcess returns the belief, before any observation, about all codes with the given outcome
-// counts. inducing bounds the number of inducing codes; 0 stands for DefaultInducing. It panics if
-// there are no counts, if a count is below 1, or if the number of codes does not fit an int.
+// counts. The argument inducing bounds the number of inducing codes; 0 stands for DefaultInducing.
+// It panics if there are no counts, if a count is below 1, or if the number of codes does not fit
+// an int.
 func NewProcess(cards []int, inducing int) *Process {
 	p := &Process{cards: slices.Clone(cards), count: 1, capacity: inducing, noise: noise{value: 1}}
 	for _, card := range cards {
@@ -202,9 +203,9 @@ func (p *Process) restart() {
 	}
 }
 
-// choose keeps at most the given number of candidates, in the order of their models. Half of them
-// are the ones with the largest rewards, which get most of q(m). The other half are spread evenly
-// over the ranks of the remaining candidates.
+// choose keeps at most the given number of candidates, in the order of their models. Half of the
+// kept candidates have the largest rewards, and therefore most of q(m). The other half are spread
+// evenly over the ranks of the remaining candidates.
 func choose(candidates []summary, most int) (chosen, left []summary) {
 	if len(candidates) > most {
 		slices.SortFunc(candidates, func(a, b summary) int {
@@ -264,8 +265,8 @@ func (p *Process) condition(observed []summary) {
 				innovation.SetSym(i, i, innovation.At(i, i)+extra)
 			}
 		}
-		// With C Cᵀ the innovations' covariance and G = spread C⁻ᵀ, mean += G C⁻¹ misses and cov −=
-		// G Gᵀ, which stays symmetric.
+		// With C Cᵀ the covariance of the prediction errors (misses) and G = spread C⁻ᵀ, mean += G
+		// C⁻¹ misses and cov −= G Gᵀ, which stays symmetric.
 		var factor mat.TriDense
 		cholesky.LTo(&factor)
 		gain := solve(&factor, spread.T()) // Gᵀ [b, M_u]
@@ -276,8 +277,8 @@ func (p *Process) condition(observed []summary) {
 	}
 }
 
-// solve returns T⁻¹ b for a triangular T. Cholesky factors are never singular here, only badly
-// conditioned, and jitter bounds their condition numbers.
+// solve returns T⁻¹ b for a triangular T. The error is ignored: T may be badly conditioned, but is
+// never singular.
 func solve(triangle mat.Triangular, b mat.Matrix) *mat.Dense {
 	x := new(mat.Dense)
 	var conditioned mat.Condition

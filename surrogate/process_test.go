@@ -11,8 +11,8 @@ import (
 	"github.com/transdim/vti/internal/stream"
 )
 
-// dense computes exact regression from all observations at once. Each observation has its own time,
-// and the kernel between two of them is k(c,c') times 1 + W at the earlier of the two times.
+// dense computes exact regression from all observations at once. Each observation has a time, and
+// the covariance of f at two observations is k(c,c') times 1 + W at the earlier of their two times.
 func dense(p *Process, observed []summary, walks []float64, now float64) (mean, variance []float64) {
 	count := len(observed)
 	codes := make([][]int32, count)
@@ -56,7 +56,7 @@ func dense(p *Process, observed []summary, walks []float64, now float64) (mean, 
 
 // TestProcessIsExactRegression makes every code an inducing code. The belief must then equal exact
 // regression after each batch, with movement between batches. A belief that ignores the movement
-// does not.
+// must differ.
 func TestProcessIsExactRegression(t *testing.T) {
 	for _, test := range []struct {
 		name   string
@@ -185,8 +185,8 @@ func TestProcessFarAway(t *testing.T) {
 }
 
 // TestProcessLongRun changes models and movement over a long run. The covariance must stay positive
-// definite, and the state must keep its length. A belief restored during the run must end with the
-// same bits.
+// definite, and the state must keep its length. A belief that is restored from a state during the
+// run must end with the same numbers, to the bit.
 func TestProcessLongRun(t *testing.T) {
 	cards := []int{2, 3, 2, 2, 2, 2}
 	whole, first := NewProcess(cards, 24), NewProcess(cards, 24)

@@ -8,13 +8,13 @@ import (
 )
 
 // fitIterations bounds the iterations of the search for a kernel, which starts from the previous
-// kernel. Half and twice give the same answers (docs/benchmarks/constants.md).
+// kernel. Half or twice this number gives the same answers (docs/benchmarks/constants.md).
 const fitIterations = 15
 
 // Weak normal priors on log r_s and log s², for batches with little information about the kernel.
-// Half and twice give the same answers (docs/benchmarks/constants.md).
+// Half or twice each constant gives the same answers (docs/benchmarks/constants.md).
 const (
-	relevanceCentre, relevanceSpread = -2.0, 1.5 // of log r_s: a site keeps 0.87 of s²
+	relevanceCentre, relevanceSpread = -2.0, 1.5 // mean and standard deviation of log r_s; at the mean exp(−r_s) = 0.87
 	// scaleSpread is the standard deviation of log s², whose prior is centred at about ten times
 	// the variance of the observations.
 	scaleSpread = 2.0
@@ -35,7 +35,7 @@ func fitKernel(start kernel, codes [][]int32, values, variances []float64) (best
 	}
 	result, _ := optimize.Minimize(problem, x, &optimize.Settings{MajorIterations: fitIterations}, &optimize.LBFGS{})
 	if result != nil && !math.IsNaN(result.F) && !math.IsInf(result.F, 0) {
-		x = result.X // a search that ended early still has not gone up
+		x = result.X // even after an early end the value is not above its start
 	}
 	f.evaluate(x)
 	return kernelAt(x), f.mean
@@ -66,7 +66,7 @@ type marginal struct {
 	values, variances []float64
 	scaleCentre       float64
 
-	x           []float64 // the point for which the other fields were computed
+	x           []float64 // the argument for which all other fields were computed
 	value, mean float64
 	gradient    []float64
 }
@@ -106,7 +106,7 @@ func (f *marginal) evaluate(x []float64) {
 	f.value = (mat.Dot(residual, alpha) + cholesky.LogDet()) / 2
 
 	// With θ an entry of x and α = K⁻¹(values − mean), ∂(−log N)/∂θ = −½ Σ_ij (α_i α_j − K⁻¹_ij)
-	// ∂K_ij/∂θ. The dependence of the optimal mean on θ adds nothing.
+	// ∂K_ij/∂θ. The dependence of the mean on θ adds nothing, because the mean is optimal.
 	for i := range count {
 		row := pure.RawRowView(i)
 		for j := range i + 1 {

@@ -18,7 +18,7 @@ const (
 	UCB Utility = iota
 	// Thompson is a draw from the belief.
 	Thompson
-	// Mean is μ, without any bonus for exploring: models are explored only as draws of p(m) exp μ.
+	// Mean is μ, without a bonus for models whose reward is uncertain.
 	Mean
 )
 
@@ -27,19 +27,19 @@ var utilities = enum.New[Utility]("utility", "ucb", "thompson", "mean")
 // String returns the name of the utility.
 func (u Utility) String() string { return utilities.String(u) }
 
-// MarshalText writes the name.
+// MarshalText returns the name of the utility.
 func (u Utility) MarshalText() ([]byte, error) { return utilities.Marshal(u) }
 
 // UnmarshalText reads a name written by MarshalText.
 func (u *Utility) UnmarshalText(text []byte) error { return utilities.Unmarshal(text, u) }
 
-// chunk is the number of models for which one thread computes predictions at a time. Half and twice
-// give the same answers (docs/benchmarks/constants.md).
+// chunk is the number of models for which one thread computes predictions at a time. Half or twice
+// this number gives the same answers (docs/benchmarks/constants.md).
 const chunk = 1 << 10
 
-// Utilities writes u(m) of every model into dst, in the order of their index, and returns dst; a
-// nil dst is allocated. beta is used by UCB only, and random by Thompson only. The work is shared
-// among processors.
+// Utilities writes u(m) of every model into dst, in the order of their index, and returns dst; if
+// dst is nil, it is allocated. beta is used by UCB only, and random by Thompson only. The work is
+// shared among processors.
 func Utilities(b Belief, u Utility, beta float64, random *rand.Rand, dst []float64) []float64 {
 	if dst == nil {
 		dst = make([]float64, b.Models())
