@@ -227,8 +227,8 @@ func totalVariation(p, q []float64) (sum float64) {
 	return sum
 }
 
-// rawDistance returns the mean over fresh tables of the total variation distance of q(m | D) from
-// the posterior.
+// rawDistance returns the mean total variation distance of q(m | D) from the posterior, over
+// tables.
 func rawDistance(t testing.TB, a *amortize.Network, f *lines, tables int) (mean float64) {
 	for i := range tables {
 		l := freshLine(t, f, uint64(1000+i))
@@ -345,8 +345,8 @@ func TestAmortizedResumes(t *testing.T) {
 	require.ErrorContains(t, err, "spread")
 }
 
-// A network that was trained on another family of tables is detected. Certification weights draws
-// with the density of the table itself, and agrees with the exact answer whenever its verdict is
+// A network trained on a different family of tables is detected. Certification weights draws with
+// the density of the table itself, and agrees with the exact answer whenever its verdict is
 // trusted. The coefficients, of 25 noise standard deviations, are far from the coefficients in
 // training.
 func TestWrongNetworksAreFoundOut(t *testing.T) {

@@ -19,8 +19,7 @@ const (
 	// robust, and needs no density.
 	ForwardKL Objective = iota
 	// ReverseKL is KL(q ‖ p), estimated from draws of q (eq. 6 of the VTI paper, for many data
-	// sets), with score-function gradients for q(m | D). Data sets need not be simulated from the
-	// prior.
+	// sets), with score-function gradients for q(m | D). Data sets need not come from the prior.
 	ReverseKL
 	// BothKL is the mean of ForwardKL and ReverseKL.
 	BothKL
@@ -55,8 +54,7 @@ type Config struct {
 	Draws int
 	// LearningRate is the largest learning rate of Adam; 0 stands for 0.002.
 	LearningRate float64
-	// ClipNorm is the largest norm of the gradient, beyond which the gradient is scaled down; 0
-	// stands for 20.
+	// ClipNorm is the norm above which gradients are scaled down to it; 0 stands for 20.
 	ClipNorm float64
 	// Seed is the seed of all random numbers.
 	Seed uint64

@@ -51,8 +51,7 @@ type drawn struct {
 	logQ, logP []float64 // log q(m, θ | D) and log p(m, θ, D) of each draw
 }
 
-// draws makes efficiencyDraws draws from q(m, θ | D), with random numbers from the stream with the
-// given name.
+// draws makes efficiencyDraws draws from q(m, θ | D), with the random stream of the given name.
 func (a *Network) draws(problem *Problem, name string) (drawn, error) {
 	sp := a.family.Space()
 	inputs := append(a.batchOf([]*Problem{problem}), noise(stream.Rand(a.config.Seed, name), efficiencyDraws, len(sp.Cards()), sp.Dim())...)

@@ -114,8 +114,7 @@ func (a *Network) copyWeights(from, to string) error {
 	return nil
 }
 
-// setVariable sets the value of a variable. It creates a variable that does not exist, as not
-// trainable.
+// setVariable sets the value of a variable. A variable that it creates is not trainable.
 func (a *Network) setVariable(scope, name string, value *tensors.Tensor) error {
 	ctx := a.graphs.Variables.InAbsPath(scope).Checked(false)
 	if variable := ctx.GetVariable(name); variable != nil {

@@ -37,8 +37,7 @@ type Network struct {
 
 const bestScope = "best"
 
-// best describes the best weights so far. The weights themselves are variables in the scope
-// bestScope.
+// best describes the best weights so far, which are variables in the scope bestScope.
 type best struct {
 	inputs [][]any   // inputs of the graph for each held-out batch
 	losses []float64 // loss of each held-out problem with the best weights
@@ -140,8 +139,7 @@ func (a *Network) known(inputs []*Node) (k known, rest []*Node) {
 	return k, inputs
 }
 
-// repeated returns x [B, ...] with each row repeated the given number of times, one after the
-// other.
+// repeated returns x [B, ...] with each row repeated the given number of times in succession.
 func repeated(x *Node, times int) *Node {
 	dims := x.Shape().Dimensions
 	wide := BroadcastToDims(InsertAxes(x, 1), append([]int{dims[0], times}, dims[1:]...)...)

@@ -19,8 +19,7 @@ import (
 
 // Place maps the space of a problem into the space of its family: site s of the problem is site
 // Sites[s] of the family, and coordinate d of the problem is coordinate Coordinates[d] of the
-// family. Other sites of the family have outcome 0. The zero value means that both spaces are
-// equal.
+// family. Other sites of the family have outcome 0. The zero value stands for equal spaces.
 type Place struct{ Sites, Coordinates []int }
 
 // Beginning returns the answer of the network for a data set, computed in one pass. As Begin in a

@@ -32,8 +32,7 @@ type Problem[R, Q, A any] struct {
 	judge func(r *Replicate, asked Q, answer A, run string) error // compares the answer with the true parameters; nil if these are not known
 }
 
-// Exact is a function that compares an answer with an exact one. Its error says why there is no
-// exact answer.
+// Exact compares an answer with an exact answer. Its error says why there is no exact answer.
 type Exact[Q, A any] func(ctx context.Context, asked Q, answer A) ([]Comparison, error)
 
 // command returns the command line that answers the table, or "" if the settings have no flags.
@@ -44,8 +43,7 @@ func (p *Problem[R, Q, A]) command(name string, seed uint64) string {
 	return fmt.Sprintf("vti %s %s %s --seed %d", name, tableName(seed), strings.Join(p.Flags, " "), seed)
 }
 
-// checked adds to a reply the functions that compare its answer with the truth and with an exact
-// answer.
+// checked adds to a reply the functions judge and compare.
 func (p *Problem[R, Q, A]) checked(ctx context.Context, said *reply, asked Q, answer A, run string) *reply {
 	if p.judge != nil {
 		said.judge = func(r *Replicate) error { return p.judge(r, asked, answer, run) }
@@ -65,8 +63,7 @@ type reply struct {
 	// judge compares the answer with the true parameters and notes the outcome in a replicate. It
 	// is nil if these are not known.
 	judge func(r *Replicate) error
-	// compare compares the answer with an exact one. It may be nil. Its error says why there is no
-	// exact answer.
+	// compare compares the answer with an exact answer, as [Exact] does. It may be nil.
 	compare func() ([]Comparison, error)
 }
 
@@ -164,8 +161,7 @@ func CSV(columns ...*table.Column) []byte {
 	return text.Bytes()
 }
 
-// Numbered returns columns of numbers whose names are the letter and 1, 2 and so on, such as v1 and
-// v2.
+// Numbered returns columns of numbers whose names are the letter and a number: v1, v2, ….
 func Numbered(letter string, values ...[]float64) (columns []*table.Column) {
 	for j, column := range values {
 		columns = append(columns, table.Numbers(fmt.Sprintf("%s%d", letter, j+1), column))

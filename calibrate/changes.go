@@ -120,8 +120,7 @@ func drawBounds(o changepoint.Options, n int, random *rand.Rand) []int {
 	return append(bounds, n)
 }
 
-// drawSegment draws the rows of a segment, from the row from to the row before to, and returns its
-// level.
+// drawSegment draws the rows from, …, to − 1, which are a segment, and returns its level.
 func (c *changedSeries) drawSegment(o changepoint.Options, common float64, from, to int, random *rand.Rand) float64 {
 	level, sd, slope := o.LevelSD*random.NormFloat64(), c.sigma, 0.0
 	switch o.Kind {

@@ -142,8 +142,7 @@ func (d Dag) drawNumbers(parents []int, weights *mat.Dense, random *rand.Rand) [
 	return columns
 }
 
-// drawLinear draws the column of a node given the columns of its parents, and the weights of these
-// parents.
+// drawLinear draws the column of a node, given its parents, and the weights of the parents.
 func drawLinear(parents [][]float64, rows int, sigma, priorSD float64, random *rand.Rand) (column, weights []float64) {
 	column = make([]float64, rows)
 	for i := range column {

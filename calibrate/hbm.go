@@ -21,8 +21,7 @@ import (
 const HbmFormula = "y ~ x + (1 | g)"
 
 // Hbm draws hierarchical regressions with intercepts that vary by group from the priors of vti hbm.
-// Priors that refer to the mean and the standard deviation of a continuous response use 0 and 1
-// instead.
+// Priors scaled by the mean and the standard deviation of a continuous response use 0 and 1.
 type Hbm struct {
 	// Device is the device that computes the answers.
 	Device *gpu.Device

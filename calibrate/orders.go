@@ -27,8 +27,7 @@ type Orders struct {
 // Name identifies the study.
 func (s Orders) Name() string { return studyName("order", s.Rows, s.Options) }
 
-// Defaults of vti order, written down again here so that an error in the tested program is not
-// repeated.
+// Defaults of vti order, written again here so that an error in the tested program is found.
 const (
 	orderMost, orderKnots, orderMeanKnots = 8, 6, 3.0
 	orderDegree, orderCandidates          = 3, 40

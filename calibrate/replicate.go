@@ -89,12 +89,10 @@ const (
 	Evidence Quantity = "log evidence"
 )
 
-// tolerance is the largest absolute error that is never called wrong, even if it is many standard
-// errors.
+// tolerance is the largest absolute error that is never wrong, even with a tiny standard error.
 var tolerance = map[Quantity]float64{Inclusion: 0.01, Mean: 0.01, SD: math.Log(1.1), Evidence: 0.05}
 
-// wrongErrors is the number of stated standard errors that are tolerated as an error of a trusted
-// number.
+// wrongErrors is the largest tolerated error of a trusted number, in stated standard errors.
 const wrongErrors = 4
 
 // Comparison is a stated number with its standard error, beside the exact number.

@@ -14,8 +14,7 @@ import (
 	"github.com/transdim/vti/shard"
 )
 
-// ResultsFile is the name of the file in the directory of a study that has one line for each
-// replicate.
+// ResultsFile is the name of the file in the directory of a study with a line for each replicate.
 const ResultsFile = "results.jsonl"
 
 // Source draws problems and answers them.
@@ -51,8 +50,7 @@ type Config struct {
 	work string // the directory that replicates may write to
 }
 
-// record is the first line of results.jsonl. It identifies the study that the other lines belong
-// to.
+// record is the first line of results.jsonl. It identifies the study.
 type record struct {
 	Study string `json:"study"`
 	Seed  uint64 `json:"seed"`
@@ -149,8 +147,7 @@ func drawNext(ctx context.Context, source Source, cfg Config, first int) ([]*Rep
 	return list, nil
 }
 
-// One draws the replicate with the given number, and writes its table to the directory of the
-// study.
+// One draws the replicate with the given number, and writes its table to cfg.Dir.
 func One(ctx context.Context, source Source, cfg Config, number int) (*Replicate, error) {
 	cfg.work = cfg.Dir
 	return replicate(ctx, source, cfg, number, true)

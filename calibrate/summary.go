@@ -31,8 +31,7 @@ type Summary struct {
 	// statement.
 	Uniformity  []*Uniformity  `json:"uniformity,omitempty"`
 	Reliability []*Reliability `json:"reliability,omitempty"`
-	// Reasons counts, by its text, each reason why answers are not trusted. Numbers in the text are
-	// replaced by #.
+	// Reasons counts the reasons why answers are not trusted, by text, with # for numbers in it.
 	Reasons map[string]int `json:"reasons,omitempty"`
 	// Scores compares numbers of trusted answers with exact numbers. It has an entry for each
 	// quantity, first over all replicates, then for each kind of replicate.
@@ -161,8 +160,7 @@ func scores(replicates []*Replicate) (list []Score) {
 }
 
 // negligibleSE is the largest standard error of a number that counts as exact. The exact answers
-// used for comparison have errors of about this size themselves if the noise of the data is almost
-// zero.
+// used for comparison have such errors themselves if the noise of the data is almost zero.
 const negligibleSE = 1e-6
 
 func newScore(kind string, quantity Quantity, list []Comparison) Score {

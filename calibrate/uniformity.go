@@ -8,8 +8,7 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// Uniformity compares the ranks of true parameters among their posterior draws with the uniform
-// distribution.
+// Uniformity compares ranks of true parameters among posterior draws with the uniform distribution.
 type Uniformity struct {
 	Kind string `json:"kind"`
 	// Count is the number of ranks.
@@ -28,12 +27,12 @@ type Uniformity struct {
 	Crossed bool `json:"crossed"`
 }
 
-// BandLevel is the probability that a sample of uniform ranks stays within the band of [Uniformity]
-// at all levels.
+// BandLevel is the probability that uniform ranks stay within the band of [Uniformity] at all
+// levels.
 const BandLevel = 0.95
 
-// bins is the number of bars of a histogram. The band has bandLevels − 1 levels, at equal distances
-// in [0, 1].
+// bins is the number of bars of a histogram. The band has bandLevels − 1 levels, evenly spaced in
+// [0, 1].
 const (
 	bins       = 20
 	bandLevels = 100
@@ -42,8 +41,7 @@ const (
 	bandSimulation = 4000
 )
 
-// NewUniformity compares ranks of one kind of parameter, each in [0, 1], with the uniform
-// distribution.
+// NewUniformity compares ranks of parameters of one kind with the uniform distribution on [0, 1].
 func NewUniformity(kind string, ranks []float64) *Uniformity {
 	u := &Uniformity{Kind: kind, Count: len(ranks), Histogram: make([]int, bins)}
 	sorted := slices.Clone(ranks)

@@ -46,8 +46,7 @@ func (s *drawnScores) use(j int, sd float64, truth *drawnTruth, random *rand.Ran
 }
 
 // drawCategories draws a category for each row, and stores its index in y. It is the category with
-// the largest sum of its score and Gumbel noise. The scores have the shape [K][n] for K categories
-// and n rows.
+// the largest sum of its score and Gumbel noise. The scores are [categories][rows].
 func drawCategories(scores [][]float64, y []float64, random *rand.Rand) {
 	for i := range y {
 		best := math.Inf(-1)

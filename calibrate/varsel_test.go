@@ -50,8 +50,7 @@ func TestVarselStudy(t *testing.T) {
 }
 
 // A study with unordered categories draws responses from the priors, and ranks the true
-// coefficients of log odds among their posterior draws. For ordered categories the study returns an
-// error.
+// coefficients of log odds among their posterior draws. Ordered categories give an error.
 func TestCategoricalStudy(t *testing.T) {
 	testkit.Slow(t)
 	device, err := gpu.OpenWith(gpu.Options{})
@@ -69,8 +68,7 @@ func TestCategoricalStudy(t *testing.T) {
 	require.ErrorContains(t, err, "ordered categories are not drawn yet")
 }
 
-// An answer that is trusted and wrong is listed with all its wrong numbers, the largest error
-// first.
+// A trusted, wrong answer is listed with all its wrong numbers, the largest error first.
 func TestWrongAnswersAreListed(t *testing.T) {
 	r := &Replicate{Number: 3, About: "a table", Verdict: trusted, Command: "vti varsel t.csv",
 		Comparisons: []Comparison{{Inclusion, "x1", 0.3, 0.001, 0.5}, {Inclusion, "x2", 0.9, 0.001, 0.2}, {Evidence, "", -10, 0.1, -10.01}}}

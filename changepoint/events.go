@@ -19,8 +19,7 @@ type moments struct {
 	times      []float64 // boundary i is at times[i], the ends of the window included
 	logWeights []float64 // by boundary; the weights of the two ends are not used
 	counts     []int     // number of events up to each boundary
-	// Quadrature node i stands for the interval from cells[i-1] to cells[i], whose length is its
-	// weight.
+	// The weight of quadrature node i is the length of the interval from cells[i-1] to cells[i].
 	cells []float64
 	// The rate of a segment has the prior Gamma(shape, exposure), with exposure in units of time.
 	// even is true if the prior of the places of changes is Spaced.

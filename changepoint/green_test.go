@@ -19,8 +19,7 @@ import (
 )
 
 // greenChain is the sampler of Green (1995, section 4). Its state is the heights of the rate and
-// the places of changes. A birth or death of a place leaves the mean of the log height over time
-// unchanged.
+// the places of changes. Births and deaths of places preserve the mean of the log height over time.
 type greenChain struct {
 	p       *Problem
 	places  []float64 // places of changes, with both ends of the window

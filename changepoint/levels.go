@@ -186,8 +186,7 @@ func (f normals) draw(from, to int, random *rand.Rand) level {
 	return level{mean: mean + sd/math.Sqrt(kappa)*random.NormFloat64(), sd: sd}
 }
 
-// rates is the family of Poisson counts whose rate per row is Gamma(shape, exposure), with exposure
-// in rows.
+// rates is the family of Poisson counts with a rate Gamma(shape, exposure) per row.
 type rates struct {
 	*sums
 	logFactorials   []float64 // cumulated sums of log y!

@@ -57,9 +57,9 @@ func (post *Posterior) checkModel(ctx gocontext.Context, draws []draw, seed uint
 	return &report, err
 }
 
-// checkEvents checks the assumption of a Poisson process. If it holds, the expected numbers of
-// events between neighbouring events are independent exponential variables (time-rescaling
-// theorem).
+// checkEvents checks the assumption of a Poisson process. By the time-rescaling theorem the
+// expected numbers of events between neighbouring events are then independent exponential
+// variables.
 func (post *Posterior) checkEvents(draws []draw, random *rand.Rand) *modelcheck.Report {
 	const replicated = modelcheck.MinDraws
 	n := len(post.problem.times)
@@ -97,8 +97,7 @@ func (post *Posterior) checkEvents(draws []draw, random *rand.Rand) *modelcheck.
 	return report
 }
 
-// rescale writes to gaps the expected number of events between each event and the next under a
-// draw.
+// rescale writes the expected number of events, under a draw, between events i and i+1 to gaps[i].
 func (post *Posterior) rescale(d draw, gaps []float64) {
 	bounds := post.bounds(d.places)
 	// cumulated returns the expected number of events up to a time.
@@ -127,8 +126,7 @@ func variation(gaps []float64) float64 {
 	return 0.5 * math.Log(variance/(mean*mean))
 }
 
-// dependence returns the correlation of neighbouring gaps, each transformed to 1 − exp(−gap), which
-// is bounded.
+// dependence returns the correlation of 1 − exp(−gap) between neighbouring gaps.
 func dependence(gaps []float64) float64 {
 	u := make([]float64, len(gaps))
 	for i, g := range gaps {

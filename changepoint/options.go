@@ -11,8 +11,7 @@ import (
 
 // Options sets columns, model and priors. For every number, 0 stands for the default.
 type Options struct {
-	// Time is the column of times, Value the column of values. If Value is empty, the rows are
-	// events.
+	// Time is the column of times, and Value the column of values; "" if the rows are events.
 	Time  string `json:"time"`
 	Value string `json:"value,omitempty"`
 	// Kind is the quantity that changes.

@@ -37,8 +37,8 @@ type Posterior struct {
 	shares [][]float64
 }
 
-// Sums leave out a node whose joint probability with every number of changes is negligibleShare or
-// less.
+// Sums leave out nodes whose joint probability with any number of changes is at most
+// negligibleShare.
 const negligibleShare = 1e-10
 
 // Posterior computes the posterior from sums over all numbers and places of changes. For n rows it
@@ -100,8 +100,7 @@ const (
 )
 
 // placeError is the accepted difference of a probability between a quadrature and a quadrature with
-// half the nodes. It is a fiftieth of 0.005, the default standard error of the commands that
-// sample.
+// half the nodes. It is a fiftieth of 0.005, the default standard error of sampling commands.
 const placeError = 1e-4
 
 // eventPosterior doubles the number of nodes between events until all p(k | data) are stable, or

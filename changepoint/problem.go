@@ -34,8 +34,7 @@ type Problem struct {
 // fewestRows is the least accepted number of rows or events: two segments of two rows.
 const fewestRows = 4
 
-// MostRows is the largest number of rows or events. The time that the sums take grows with its
-// square.
+// MostRows is the largest number of rows or events. The time of a run grows with its square.
 const MostRows = 20_000
 
 // wanted describes the contents of columns in errors.

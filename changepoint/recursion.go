@@ -22,8 +22,7 @@ type segments interface {
 	// logSegment returns the log density of the data between the boundaries from < to, plus the log
 	// factor of this segment in the prior of the places. It is −Inf where no segment is allowed.
 	logSegment(from, to int) float64
-	// logConstant returns the log factor of the prior of k places that does not depend on the
-	// segments.
+	// logConstant returns the term of the log prior of k places that does not depend on segments.
 	logConstant(k int) float64
 }
 

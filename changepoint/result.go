@@ -156,8 +156,8 @@ func (post *Posterior) interval(i int) (from, to float64) {
 	return post.problem.times[i-1], post.problem.times[i]
 }
 
-// boundaryTime returns the time of boundary i. In a series it is the time of the first row of the
-// new segment.
+// boundaryTime returns the time of boundary i. In a series it is the time of the first row after
+// it.
 func (post *Posterior) boundaryTime(i int) Number {
 	if post.moments != nil {
 		return Number(post.moments.times[i])

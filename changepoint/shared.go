@@ -140,8 +140,7 @@ func (p *Problem) rows(f family) rows {
 	return rows{family: f, count: len(p.y), shortest: p.Options.Shortest, even: p.Options.Places == Spaced}
 }
 
-// noise returns the shared parameter log σ of levels and lines, σ the standard deviation of the
-// noise.
+// noise returns the shared parameter log σ of levels and lines, where σ is the noise scale.
 func (p *Problem) noise(s *sums) shared {
 	prior := distuv.Normal{Mu: math.Log(noiseMedian), Sigma: noiseSD}
 	// Rounded values cannot show less noise than the rounding errors.

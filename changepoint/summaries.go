@@ -48,8 +48,7 @@ func (post *Posterior) summariseGiven(k int, random *rand.Rand) Given {
 	return g
 }
 
-// moment returns the time of the t-th of n evenly spaced points, and the last boundary at or before
-// this time.
+// moment returns the time of the t-th of n evenly spaced points, and the last boundary up to it.
 func (post *Posterior) moment(t, n int) (time float64, boundary int) {
 	p := post.problem
 	if post.moments != nil {

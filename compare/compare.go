@@ -17,8 +17,7 @@ import (
 // Comparison compares two runs, A and B. It holds the fields that all comparisons have. The type of
 // the comparison of an application, such as variable selection, embeds it.
 type Comparison struct {
-	// Schema is the name of the JSON schema of the object, with its version. docs/schema holds the
-	// schema.
+	// Schema is the name of the JSON schema of the object, in docs/schema, with its version.
 	Schema string `json:"schema"`
 	// Command is the command that made the comparison, and Version the version of the module.
 	Command string `json:"command"`
@@ -41,8 +40,7 @@ type Comparison struct {
 	// probability in the other run.
 	KLAB report.Number `json:"kl_a_b"`
 	KLBA report.Number `json:"kl_b_a"`
-	// Models holds the models that either run lists, in decreasing order of the larger of their two
-	// probabilities.
+	// Models holds the models that either run lists, ordered by the larger of two probabilities.
 	Models []Pair `json:"models,omitempty"`
 	// Disagreements holds the pairs with the largest differences in units of the standard error of
 	// the difference.

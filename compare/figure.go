@@ -10,8 +10,7 @@ import (
 // figureSide is the width and the height of the figure, in points.
 const figureSide = 340
 
-// figureFloor is the smallest probability in the figure. Smaller or missing probabilities are drawn
-// at this value.
+// figureFloor is the smallest probability in the figure. It replaces smaller or missing ones.
 const figureFloor = 1e-6
 
 // figure returns a plot of the model probabilities in B against the probabilities in A, on

@@ -97,7 +97,6 @@ func TestLargestDisagreements(t *testing.T) {
 	for _, pair := range Disagreements(pairs) {
 		found = append(found, float64(pair.A))
 	}
-	// Numbers without error that differ have infinite Z. If a standard error is unknown Z is
-	// unknown.
+	// Z is infinite for different numbers without errors, and unknown if an error is unknown.
 	assert.Equal(t, []float64{0.2, 0.3, 0.5, 0.1}, found)
 }

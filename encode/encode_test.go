@@ -124,8 +124,7 @@ func isTrue(x *Node) *Node { return GreaterThan(x, ZerosLike(x)) }
 
 var all = []networks.Encoder{networks.DeepSets, networks.Transformer, networks.InducedSets}
 
-// types holds the float types, each with the tolerance for sums whose terms are added in another
-// order.
+// types holds the float types, with the tolerance for sums whose terms are added in a new order.
 var types = map[dtypes.DType]float64{dtypes.Float64: 1e-12, dtypes.Float32: 2e-4}
 
 // Encodings do not depend on the order of rows, nor, to the bit, on the content of absent rows.

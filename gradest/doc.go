@@ -18,8 +18,7 @@
 //	Epsilon   ε, β_IG    bound on the change of entropy, in nats (eq. 57)        scalar
 //
 // All functions build graphs and keep no state, except RunningMean, which keeps its average in a
-// variable of a context. A step is an increment of ψ, so that the parameters after it equal ψ +
-// scale·step.
+// variable of a context. A step is an increment of ψ, which becomes ψ + scale·step.
 //
 //	loss := graph.StopGradient(graph.Add(logH, graph.Sub(logQ, logPrior)))
 //	surrogate, nonFinite := gradest.ScoreFunction(loss, gradest.LeaveOneOut(loss), logQ)

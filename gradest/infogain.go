@@ -137,8 +137,7 @@ func LargestStep(entropy, candidates, epsilon *graph.Node) *graph.Node {
 }
 
 // mostUnseen bounds the factor by which the mean of the weights q'/q over the sample may differ
-// from its expectation 1. It accepts a q' with a probability of up to a twentieth outside of the
-// sample.
+// from its expectation 1. It accepts a q' with probability 1/20 outside of the sample.
 const mostUnseen = 1.05
 
 // ImportanceEntropy estimates the entropy of a distribution q' from models drawn from q (eq. 54 to

@@ -219,8 +219,7 @@ func TestImportanceEntropyOverAllModels(t *testing.T) {
 	require.InDelta(t, entropyOf(logits), got.Value(), 1e-14)
 }
 
-// TestImportanceEntropyRefuses checks that a q' with mass on models outside of the sample gives
-// NaN.
+// TestImportanceEntropyRefuses checks that q' with mass outside of the sample gives NaN.
 func TestImportanceEntropyRefuses(t *testing.T) {
 	for _, logQNew := range [][]float64{{-5, -5.1}, {-0.01, -0.01}, {math.Inf(-1), math.Inf(-1)}, {math.NaN(), -1}} {
 		got, err := graph.ExecOnce(testkit.Backend(t), gradest.ImportanceEntropy, []float64{-1, -1}, logQNew)

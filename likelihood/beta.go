@@ -35,8 +35,7 @@ func softplus(x *Node) *Node { return Add(MaxScalar(x, 0), Log1P(Exp(Neg(Abs(x))
 
 func softplusAt(x float64) float64 { return math.Max(x, 0) + math.Log1p(math.Exp(-math.Abs(x))) }
 
-// logShares returns log y and log(1 − y) of constants y, which the float type may have rounded to 0
-// or 1.
+// logShares returns log y and log(1 − y) of constants y, which may have been rounded to 0 or 1.
 func logShares(y *Node) (logY, logOne *Node) {
 	rest := Neg(y)
 	if y.DType() == dtypes.Float32 {

@@ -27,8 +27,8 @@ type OrderedCategories interface {
 	Categories
 	// Sticks returns the parameters z [K−1] that belong to cut points.
 	Sticks(points []float64) []float64
-	// Cut returns the distribution given cut points. Since z is not known, Expand must not be
-	// called.
+	// Cut returns the distribution given cut points. Its method Expand must not be called, because
+	// z is not known.
 	Cut(points []float64) *Cuts
 }
 
@@ -42,8 +42,7 @@ type CategoriesAt interface {
 	LogProbs(y, eta []float64) float64
 	// Probabilities writes p(k | η) of one row, eta [M], to dst [K].
 	Probabilities(eta, dst []float64)
-	// Expand writes the second-order expansion of log p(y_i | η_i) in η_i, for each row, to the
-	// argument to.
+	// Expand writes the second-order expansion of log p(y_i | η_i) in η_i, for each row, into *to.
 	Expand(y, eta []float64, to *Expansion)
 }
 

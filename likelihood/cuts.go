@@ -161,13 +161,11 @@ func (c *Cuts) Draw(eta, _ float64, random *rand.Rand) float64 {
 	return float64(pick.Func(len(p), random.Float64(), func(k int) float64 { return p[k] }))
 }
 
-// Expand implements [CategoriesAt]. It differentiates by the cut points, and applies the chain
-// rule:
+// Expand implements [CategoriesAt], by the chain rule and the derivatives by cut points of
 //
 //	log p = log(F(u) − F(w)),   u = c_k − η,   w = c_{k−1} − η.
 //
-// For a category of probability p at η = 0, rounding errors of second derivatives by z grow like
-// 1/p².
+// If a category has probability p at η = 0, errors of second derivatives by z grow like 1/p².
 func (c *Cuts) Expand(y, eta []float64, to *Expansion) {
 	cuts := len(c.Points)
 	slope, curvature := make([]float64, cuts), make([]float64, cuts*cuts) // by cut points

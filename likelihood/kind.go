@@ -67,8 +67,7 @@ type row struct {
 	link Link
 	// scale is the name of the positive parameter beside η; "" for none.
 	scale string
-	// expected describes valid responses. valid reports whether a finite number is a valid
-	// response.
+	// expected describes valid responses. valid reports whether a finite number is valid.
 	expected string
 	valid    func(y float64) bool
 	make     func(Shape) Likelihood // nil for kinds with categories, which NewCategories makes
@@ -144,8 +143,7 @@ func (k Kind) Link() Link { return kinds[k].link }
 // may be shifted and scaled, with a noise scale σ.
 func (k Kind) Continuous() bool { return kinds[k].link == IdentityLink }
 
-// Logarithmic reports whether the distribution of the kind Working describes the logarithm of the
-// response.
+// Logarithmic reports whether the kind Working is the distribution of the log of the response.
 func (k Kind) Logarithmic() bool { return k == LogNormalKind }
 
 // Working returns the kind of the fitted response. For a logarithmic kind this is the kind of the
@@ -256,8 +254,7 @@ func (k Kind) Expected(y float64) string {
 	return kinds[k].expected
 }
 
-// Shape holds the parameters of a likelihood beside η and σ. A kind ignores the parameters of other
-// kinds.
+// Shape holds the parameters of a likelihood beside η and σ. A kind ignores other parameters.
 type Shape struct {
 	// Degrees are the degrees of freedom ν of StudentKind; 0 stands for 4.
 	Degrees float64

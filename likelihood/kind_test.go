@@ -58,8 +58,7 @@ func TestExpectedResponses(t *testing.T) {
 	}
 }
 
-// Links are increasing, and at the η that Linear returns for a response the mean is near the
-// response.
+// Links are increasing. At the η that Linear returns for a response, the mean is near it.
 func TestLinks(t *testing.T) {
 	for _, link := range []Link{IdentityLink, LogitLink, LogLink, ProbitLink} {
 		for eta := -5.0; eta < 5; eta += 0.5 {

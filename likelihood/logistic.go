@@ -30,8 +30,7 @@ func (logistic) LogKernelAt(y, eta, _ float64) float64 {
 	return -math.Max(against, 0) - math.Log1p(math.Exp(-math.Abs(against)))
 }
 
-// sumKernels sums log(1 + exp(−|η|)) as the logarithm of a product over many rows. Each factor is
-// at most 2.
+// sumKernels sums log(1 + exp(−|η|)) as the log of a product of many factors between 1 and 2.
 func (l logistic) sumKernels(y, times, eta []float64, _ float64, sums []float64) {
 	if times != nil {
 		l.sumRepeated(y, times, eta, sums)
@@ -105,8 +104,7 @@ func (l logistic) NewtonAt(y, eta, _ float64) (slope, curvature float64) {
 	return y - p, math.Max(q*d*d, leastLogisticCurvature)
 }
 
-// BoundAt returns the curvature of the quadratic lower bound of log p by Jaakkola and Jordan
-// (2000).
+// BoundAt returns the curvature of the quadratic lower bound of Jaakkola and Jordan (2000).
 func (l logistic) BoundAt(y, eta, scale float64) (slope, curvature float64) {
 	slope, _ = l.NewtonAt(y, eta, scale)
 	return slope, logisticBound(eta)

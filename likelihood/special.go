@@ -122,8 +122,7 @@ func polynomialAt(s float64, c func(k float64) float64) (sum float64) {
 	return sum
 }
 
-// logOf returns log y of positive constants, which the float type may have rounded to 0 or
-// infinity.
+// logOf returns log y of positive constants, which may have been rounded to 0 or infinity.
 func logOf(y *Node) *Node {
 	if y.DType() == dtypes.Float32 {
 		y = MinScalar(MaxScalar(y, math.SmallestNonzeroFloat32*0x1p23), math.MaxFloat32)
@@ -131,8 +130,7 @@ func logOf(y *Node) *Node {
 	return Log(y)
 }
 
-// cappedExpm1 returns exp x − 1, and its tangent at mostLogRatio for a larger x, so that nothing
-// overflows.
+// cappedExpm1 returns exp x − 1, and its tangent at mostLogRatio for a larger x.
 func cappedExpm1(x *Node) *Node {
 	excess := expm1(MinScalar(x, mostLogRatio))
 	return Add(excess, MulScalar(MaxScalar(AddScalar(x, -mostLogRatio), 0), math.Exp(mostLogRatio)))

@@ -17,9 +17,8 @@ type weibull struct {
 	constant bool
 }
 
-// nodes returns u, which is the log of the cumulative hazard at the time |y|, the flags ended,
-// which are 1 for observed times and 0 for lower bounds, and the shape k, which is nil for constant
-// hazards.
+// nodes returns u, the log of the cumulative hazard at the time |y|, the flags ended, which are 1
+// for observed times and 0 for lower bounds, and the shape k, nil for constant hazards.
 func (l weibull) nodes(y, eta, logShape *Node) (u, ended, shape *Node) {
 	ended = ConvertDType(GreaterThan(y, ZerosLike(y)), eta.DType())
 	u = Sub(logOf(Abs(y)), eta)

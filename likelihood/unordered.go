@@ -128,8 +128,7 @@ func (u *unordered) score(k int, eta []float64, i, n int) (sum float64) {
 	return sum
 }
 
-// probabilities writes the probabilities of all categories in row i to dst [K], and returns log
-// p(y).
+// probabilities writes p(k) of all categories k in row i to dst [K], and returns log p(y).
 func (u *unordered) probabilities(y int, eta []float64, i, n int, dst []float64) (logProb float64) {
 	for k := range dst {
 		dst[k] = u.score(k, eta, i, n)

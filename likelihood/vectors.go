@@ -72,8 +72,7 @@ func timesOf(times []float64, row int) float64 {
 	return times[row]
 }
 
-// newtonRows is a Row that can compute the slopes and curvatures of many rows faster than one by
-// one.
+// newtonRows is a Row that computes slopes and curvatures of many rows faster than one by one.
 type newtonRows interface {
 	newtons(y, eta, slope, curvature []float64)
 }

@@ -7,8 +7,7 @@ import (
 	. "github.com/gomlx/gomlx/pkg/core/graph"
 )
 
-// zeroInflated is 0 with probability ω/(1 + ω), and else a Poisson count of mean exp η, which may
-// be 0 too.
+// zeroInflated is 0 with probability ω/(1 + ω), and else a Poisson count of mean exp η.
 type zeroInflated struct{}
 
 func (zeroInflated) LogKernel(y, eta, logOdds *Node) *Node {

@@ -52,8 +52,7 @@ type family interface {
 	update(c component, rows []int, beta []float64, random *rand.Rand) component
 	// updateHyper draws β given all components.
 	updateHyper(components []component, random *rand.Rand) []float64
-	// start returns a component fitted to rows, and startHyper a value of β. The samplers start
-	// from these.
+	// start returns a component fitted to rows, and startHyper a β, from which samplers start.
 	start(rows []int) component
 	startHyper() []float64
 
@@ -87,8 +86,7 @@ type splitting interface {
 // proposal is the distribution of the numbers u of a split.
 type proposal interface {
 	draw(random *rand.Rand) []float64
-	// log returns the log density. It is −Inf for numbers that draw never returns but that rounding
-	// can produce.
+	// log returns the log density. It is −Inf for numbers that only rounding errors produce.
 	log(u []float64) float64
 }
 

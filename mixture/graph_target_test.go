@@ -12,15 +12,14 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// The coordinates of a mixture are real numbers in blocks. A mixture of k components uses the first
-// k blocks.
+// The coordinates are real numbers in blocks. A mixture of k components uses the first k blocks.
 //
 //	block 1      log β, mean, log variance
 //	block j > 1  stick j−1, log increment of the mean over the mean of component j−1, log variance
 //
 // The sticks s_1, …, s_{k−1} determine the weights: component j takes the share expit(s_j −
-// log(k−j)) of the weight that components 1 to j−1 leave. For every k the weights are equal if all
-// sticks are 0.
+// log(k−j)) of the weight that components 1 to j−1 leave. If all sticks are 0, the weights are
+// equal.
 const blockSize = 3
 
 // dim returns the number of coordinates in all blocks.

@@ -128,8 +128,7 @@ func (c *chain) gibbs() {
 	s.sort()
 }
 
-// leastGamma is a lower bound of Gamma draws that keeps the weights of components without rows
-// above 0.
+// leastGamma replaces smaller Gamma draws, so that components without rows have weights above 0.
 const leastGamma = 1e-290
 
 // far draws the component of a row far from all components, from the logarithms of their densities.

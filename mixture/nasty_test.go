@@ -69,8 +69,7 @@ func TestTiesEndSampling(t *testing.T) {
 	require.Less(t, r.Certificate.Jumps.Sweeps, 10_000)
 }
 
-// Rounding finer than the width of the components is harmless: a few equal values do not lower the
-// verdict.
+// If rounding is finer than the width of components, equal values do not lower the verdict.
 func TestRoundingIsNoSpike(t *testing.T) {
 	values := newTies([]float64{0, 0.1, 0.1, 0.2, 0.5})
 	require.False(t, values.spike(0.1, 0.2), "wide")

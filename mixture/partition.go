@@ -10,8 +10,7 @@ import (
 
 // partition is a sampler of the posterior whose state has neither weights nor a number of
 // components k. It divides the rows into clusters and sums over k (Miller and Harrison 2018;
-// algorithm 8 of Neal 2000). Given that t components have rows, the distribution of k has a closed
-// form.
+// algorithm 8 of Neal 2000). Given t components with rows, the distribution of k has a closed form.
 type partition struct {
 	p        *Problem
 	random   *rand.Rand
@@ -21,8 +20,7 @@ type partition struct {
 	beta     []float64
 	// density[c][i] is the density of cluster c at row i.
 	density [][]float64
-	// fresh holds clusters without rows, drawn from the prior, and freshDensity their densities at
-	// the rows.
+	// fresh holds clusters without rows, drawn from the prior, and freshDensity their densities.
 	fresh        [auxiliary]component
 	freshDensity [auxiliary][]float64
 	spare        [][]float64 // buffers
@@ -57,8 +55,8 @@ func (p *Problem) newPartition(order []int, clusters int, random *rand.Rand) *pa
 
 // sizes returns p(k | t) for every number of clusters t, and the weights of new clusters. There are
 // k!/(k−t)! ways to make each of t clusters a different one of k components. For n rows the
-// integral over Dirichlet weights is 1/(kδ)(kδ+1)⋯(kδ+n−1) times a factor for each cluster, δ the
-// concentration.
+// integral over Dirichlet weights is 1/(kδ)(kδ+1)⋯(kδ+n−1) times a factor for each cluster, with
+// concentration δ.
 func (p *Problem) sizes() (componentsGiven [][]float64, novelty []float64) {
 	most, d, n := p.Options.MaxComponents, p.Options.Concentration, float64(p.Rows())
 	logV := make([]float64, most+2)
@@ -114,8 +112,7 @@ func (s *partition) refill(a int) {
 
 // sweep draws the cluster of every row, and then the parameters of the clusters. An auxiliary
 // cluster is kept until a row opens it, and a cluster that loses its last row replaces one of the
-// auxiliary clusters (Favaro and Teh 2013, section 4). Few auxiliary clusters therefore have to be
-// drawn.
+// auxiliary clusters (Favaro and Teh 2013, section 4). This saves draws from the prior.
 func (s *partition) sweep() {
 	weights := make([]float64, 0, len(s.clusters)+auxiliary+4)
 	s.fill()

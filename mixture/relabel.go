@@ -13,8 +13,7 @@ const relabelRounds = 50
 // relabel orders the components of every draw so that the draws agree best on the rows of each
 // component. It is needed for several columns, where means have no natural order. The algorithm of
 // Stephens (2000) alternates two steps: it averages over the draws the probabilities that rows
-// belong to components, and then puts the components of each draw into the order that is nearest to
-// this average.
+// belong to components, and then puts the components of each draw into the order nearest to it.
 func (p *Problem) relabel(draws []kept) []kept {
 	if len(draws) == 0 {
 		return draws

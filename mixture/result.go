@@ -72,8 +72,7 @@ type MethodReport struct {
 
 // Count is a number of components with its probability.
 type Count struct {
-	// Probability is the posterior probability of this number of components, and SE its standard
-	// error.
+	// Probability is the posterior probability of this number, and SE its standard error.
 	Components  int    `json:"components"`
 	Probability Number `json:"probability"`
 	SE          Number `json:"se"`
@@ -107,8 +106,7 @@ type Component struct {
 }
 
 // ColumnSummary describes a component in one column. Mean is its location, or the rate of counts.
-// SD is its scale, which for Student components is not the standard deviation. SD is nil for
-// counts.
+// SD is its scale, which for Student components is not the standard deviation; nil for counts.
 type ColumnSummary struct {
 	Column string   `json:"column"`
 	Mean   Summary  `json:"mean"`

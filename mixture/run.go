@@ -111,8 +111,7 @@ func (e *estimate) report(samplers, sweeps int) MethodReport {
 // answer returns the first line of the output: the number of components.
 func (r *Result) answer() string {
 	most := r.Counts[r.Given.Components-1]
-	// Grow the smallest set of neighbouring numbers around the most probable number until it has 95
-	// percent.
+	// Extend an interval around the most probable number until its probability is 95 percent.
 	low, high, mass := most.Components, most.Components, float64(most.Probability)
 	for mass < 0.95 {
 		below, above := -1.0, -1.0

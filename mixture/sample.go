@@ -47,8 +47,8 @@ const (
 
 // estimate is the estimate of p(k | data) by one method.
 type estimate struct {
-	// probability[k-1] estimates p(k | data). Its standard error se[k-1] is computed from the means
-	// of rounds.
+	// probability[k-1] estimates p(k | data). Its standard error se[k-1] comes from means of
+	// rounds.
 	probability, se []float64
 	rHat, ess       float64
 	batches         [][]float64
@@ -222,8 +222,7 @@ func (s *partition) round(length int) roundResult {
 	return r
 }
 
-// combined returns p(k | data) averaged over both methods, weighted by precision, with standard
-// errors.
+// combined returns the precision-weighted mean of p(k | data) over both methods, with errors.
 func (s *Sample) combined() (probability, se []float64) {
 	precision := func(e *estimate) float64 {
 		total := 1e-12

@@ -17,8 +17,7 @@ import (
 )
 
 // Given the clusters of the rows, p(k) is proportional to the number of ways in which the clusters
-// are k components, and sums to one. There are never more clusters than the largest number of
-// components.
+// are k components, and sums to one. There are at most MaxComponents clusters.
 func TestSizes(t *testing.T) {
 	p := problemOf(t, Options{MaxComponents: 4}, []float64{1, 2.5, 2.7, 4, 9, 9.3})
 	componentsGiven, novelty := p.sizes()

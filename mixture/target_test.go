@@ -93,8 +93,7 @@ func TestTargetIsTheDensityOfTheHost(t *testing.T) {
 	}
 }
 
-// The coordinates of a state map back to the state, and their Jacobian agrees with finite
-// differences.
+// The coordinates of a state map back to it, and their Jacobian agrees with finite differences.
 func TestCoordinates(t *testing.T) {
 	s := state{[]component{{0.2, -0.3, 0.01, nil}, {0.5, 0.1, 0.2, nil}, {0.3, 0.4, 0.05, nil}}, []float64{0.7}}
 	theta := s.coordinates()

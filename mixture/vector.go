@@ -113,8 +113,7 @@ func factor(m *mat.Dense) *mat.TriDense {
 	return lower
 }
 
-// scaleOf returns the factor C of the scale matrix 2 diag β + Σ (y − m)(y − m)ᵀ, summed over rows
-// y, m the mean.
+// scaleOf returns the factor C of the scale matrix 2 diag β + Σ (y − mean)(y − mean)ᵀ over rows y.
 func (f vectors) scaleOf(beta, mean []float64, rows []int) *mat.TriDense {
 	d := f.dim()
 	m := mat.NewDense(d, d+len(rows), nil)

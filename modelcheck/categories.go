@@ -45,8 +45,7 @@ func (in *RegressionInput) unordered(ctx context.Context, y []float64) (findings
 	return findings, counted, nil
 }
 
-// indicators returns a 0/1 response for each category, or a single 0/1 response if there are two
-// categories.
+// indicators returns a 0/1 response for each category, or only one if there are two categories.
 func (in *RegressionInput) indicators(y []float64) (list []*response) {
 	order := byAppearance(y)
 	for k, name := range in.Unordered {

@@ -40,8 +40,7 @@ func choicesInput(n int) RegressionInput {
 }
 
 // Tables drawn from the model are good, also after sorting by category. The check finds a category
-// whose rows have values of x far from zero, and copied rows. The bins count the rows of the
-// categories.
+// whose rows have values of x far from zero, and copied rows. The bins count rows.
 func TestUnorderedCategories(t *testing.T) {
 	in := choicesInput(200)
 	report, err := Regression(t.Context(), in)

@@ -36,8 +36,8 @@ func rowKeys(columns []Column) (keys []int, count int) {
 const surprise = 20
 
 // repeatedTable reports whether there is a number above 1 such that every distinct row of the
-// columns occurs a multiple of this number of times, as in a file to which a table was written
-// several times.
+// columns occurs a multiple of this number of times, as after writing a table to a file several
+// times.
 func repeatedTable(columns []Column) (Finding, bool) {
 	keys, count := rowKeys(columns)
 	times := make([]int, count)

@@ -22,8 +22,7 @@ const (
 
 // shape is a pattern of residuals along a column, with unit length. It is orthogonal to a constant
 // and to the column, so that the linear effect of the column does not change the correlation of the
-// shape with the residuals. Shapes for the absolute values of residuals are orthogonal to a
-// constant only.
+// shape with the residuals. Shapes for absolute residuals are orthogonal to a constant only.
 type shape struct {
 	response *response
 	place    int // index of the column in the list of columns

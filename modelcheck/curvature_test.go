@@ -12,8 +12,7 @@ import (
 
 // The correlations of residuals with shapes, computed for a block of draws at once, equal loops
 // over rows. This holds also if only every second or third row is used, if interventions set rows,
-// if columns are ignored in some draws, if the last block is not full, and for absolute values of
-// residuals.
+// if columns are ignored in some draws, if the last block is not full, and for absolute residuals.
 func TestShapesAgainstLoops(t *testing.T) {
 	for _, sizes := range []bool{false, true} {
 		shapesAgainstLoops(t, sizes)

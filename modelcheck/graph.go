@@ -16,8 +16,7 @@ type GraphInput struct {
 	Kinds []Kind
 	// Rows determines the names of rows in findings.
 	Rows RowNames
-	// Counted lists, for each column, the rows in which no intervention set the column; nil means
-	// all rows.
+	// Counted lists, for each column, the rows in which no intervention set it; nil means all rows.
 	Counted [][]int
 	// Draw writes the mean, the standard deviation (up to a constant factor) and a replicate of the
 	// counted rows of a node, given the observed values of its parents and the parameters of draw
@@ -75,8 +74,7 @@ func Graph(ctx context.Context, in GraphInput) (Report, error) {
 }
 
 // copiesFindings finds copied rows in a table whose columns are all random: tables in which every
-// row occurs several times, and equal rows if some column hardly ever has equal values in other
-// rows.
+// row occurs several times, and equal rows if some column has few equal values otherwise.
 func copiesFindings(columns []Column, rows RowNames) []Finding {
 	if len(columns) == 0 {
 		return nil

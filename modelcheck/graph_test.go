@@ -174,8 +174,7 @@ func TestGraphCountsOnlyRowsThatWereNotSet(t *testing.T) {
 
 // Interventions that set a node to a distant value bend the regression of the node on its
 // descendants, although every mechanism is linear. Such graphs are called good as often as others.
-// If nodes were compared with their descendants, most of these graphs would have a finding of
-// curvature.
+// If nodes were compared with descendants, most graphs would have a finding.
 func TestGraphWithInterventions(t *testing.T) {
 	testkit.Slow(t)
 	random := rand.New(rand.NewPCG(13, 14))

@@ -79,8 +79,7 @@ type RegressionInput struct {
 }
 
 // MinDraws is the number of posterior draws that are compared. With fewer draws, p-values could not
-// reach [Level] after adjustment. Several draws may have the same parameters, but each needs a new
-// replicate.
+// reach [Level] after adjustment. Draws may repeat parameters, but each needs a new replicate.
 const MinDraws = 1000
 
 // fewestRows is the least number of rows for which patterns of residuals are checked.
@@ -282,8 +281,7 @@ type check struct {
 	compare func(j, place int, seen, drawn *sample, observed, replicated []float64)
 	// prepare, if not nil, is called before draw d is compared.
 	prepare func(d, place int)
-	// finish, if not nil, is called after a block of draws, and writes its statistics of response
-	// j.
+	// finish, if not nil, is called after a block of draws, and writes statistics of response j.
 	finish func(j int, observed, replicated [][]float64)
 	// The members of response j are those from first[j] to first[j+1] − 1.
 	first []int

@@ -105,8 +105,7 @@ func newReport(findings []Finding) Report {
 	return r
 }
 
-// shownFindings is the largest number of findings that String shows. The JSON form has all
-// findings.
+// shownFindings is the largest number of findings that String shows. JSON has all findings.
 const shownFindings = 8
 
 // String returns the verdict in one line and the findings under it, each with its advice.

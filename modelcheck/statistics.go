@@ -47,8 +47,7 @@ func newChecks(responses []*response, columns []Column, remedies Remedies, sizes
 	return c
 }
 
-// add appends a family of statistics with a member for each response for which applies returns
-// true.
+// add appends a family with a member for each response to which the statistic applies.
 func (c *checks) add(applies func(*response) bool, twoSided bool, statistic func(*sample) float64, finding func(r *response, mean float64) Finding) {
 	var owners []*response
 	first := []int{0}
@@ -70,8 +69,7 @@ func (c *checks) add(applies func(*response) bool, twoSided bool, statistic func
 	})
 }
 
-// dispersion returns the logarithm of the mean squared Pearson residual, or 0 if all residuals are
-// 0.
+// dispersion returns the log of the mean squared Pearson residual, or 0 if all residuals are 0.
 func dispersion(s *sample) float64 { return logOrZero(meanSquare(s.r)) }
 
 // largest returns the logarithm of the largest distance of a residual from the median, in robust
@@ -98,8 +96,7 @@ func kurtosis(s *sample) float64 {
 	return math.Log(float64(len(s.r)) * fourth / (second * second))
 }
 
-// spread returns the correlation of the absolute values of the clipped residuals with the fitted
-// mean.
+// spread returns the correlation of absolute clipped residuals with the fitted mean.
 func spread(s *sample) float64 {
 	size := s.scratch
 	for i, r := range s.clipped {

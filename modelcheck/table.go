@@ -174,8 +174,7 @@ func nearConstant(c Column, rows RowNames) (Finding, bool) {
 }
 
 // Separation lowers the verdict if there are at least separationRows rows, and at least
-// separationRarer rows with the rarer outcome. With fewer rows it is common in tables drawn from
-// the model.
+// separationRarer rows with the rarer outcome. With fewer rows it is common by chance.
 const (
 	separationRows  = 30
 	separationRarer = 5

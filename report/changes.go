@@ -14,8 +14,7 @@ import (
 	"github.com/transdim/vti/internal/picture"
 )
 
-// ChangesPage is the page of runs of vti changepoints: changes of a series, or of the rate of
-// events.
+// ChangesPage is the page of runs of vti changepoints.
 var ChangesPage = Page{show: pageOf(changesDocument)}
 
 func changesDocument(s *source, r *changepoint.Result) *document.Document {
@@ -59,8 +58,7 @@ func changesTable(r *changepoint.Result) *document.Table {
 	return t
 }
 
-// segmentsTable has the places and levels of the segments, given the most probable number of
-// changes.
+// segmentsTable has the segments and their levels, given the most probable number of changes.
 func segmentsTable(r *changepoint.Result) *document.Table {
 	head := []string{"segment", "begins at", "median", "<95% interval", "|mean", "<95% interval"}
 	first := r.Given.Segments[0]

@@ -25,8 +25,8 @@ type Compared struct {
 	// the first pairs, as many as printed says.
 	pairs   []comparing.Pair
 	printed int
-	// title is the title of the table of pairs, noun a word such as predictor, and model a word for
-	// a model.
+	// title is the title of the table of pairs; noun and model are words, such as predictor and
+	// model.
 	title, noun, model string
 	name               func(comparing.Pair) string
 	estimates          []regression.Estimates // sorted by absolute shift, the largest first
@@ -143,8 +143,7 @@ func (c *Compared) said(name string) (lines []string) {
 	return append(lines, c.facts...)
 }
 
-// tables returns tables of the probabilities and estimates of run A beside the values of another
-// run.
+// tables returns tables of probabilities and estimates of run A beside values of another run.
 func (c *Compared) tables(name string) (list []*document.Table) {
 	pairs := func(title string, pairs []comparing.Pair, printed int, named func(comparing.Pair) string) {
 		t := document.NewTable(title, "<~name", "A", name, "A − "+name, "in s.e.")
@@ -154,8 +153,7 @@ func (c *Compared) tables(name string) (list []*document.Table) {
 			if document.Finite(&p.Difference) {
 				difference = difference4(p.Difference)
 			}
-			// if the difference is printed as zero, z can be large only because standard errors are
-			// tiny
+			// if the difference is printed as zero, only tiny standard errors make z large
 			if document.Finite(&p.Z) && math.Abs(float64(p.Difference)) >= 5e-5 {
 				z = fmt.Sprintf("%+.1f", float64(p.Z))
 			}

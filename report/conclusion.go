@@ -14,8 +14,7 @@ import (
 
 // computation describes how an answer was computed and the verdict on the computation.
 type computation struct {
-	// level is the verdict. It is nil if the answer is a sum over all models, which needs no
-	// verdict.
+	// level is the verdict, nil if the answer is a sum over all models, which needs none.
 	level *verdict.Verdict
 	// text is the meaning of the verdict: a sentence that follows a colon, and then advice that
 	// begins with "Try".
@@ -25,8 +24,7 @@ type computation struct {
 	reasons []string
 	// basis holds lines on the methods on which the verdict is based.
 	basis []string
-	// facts holds sentences on evidences and on the work done. words lists the terms that the page
-	// explains.
+	// facts holds sentences on evidences and work. words lists the terms that the page explains.
 	facts, words []string
 	draw         func(part *document.Section)
 }
@@ -77,8 +75,7 @@ func (c *computation) lines() []string {
 }
 
 // next returns the recommended next steps: first about the computation, then about the model. The
-// argument otherwise is the last advice. It is left out if the computation failed or the model is
-// poor.
+// argument otherwise is the last advice, unless the computation failed or the model is poor.
 func (c *computation) next(check *modelcheck.Report, otherwise string) (list []string) {
 	if !c.trusted() {
 		_, try := c.meaning()

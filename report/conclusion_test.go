@@ -9,8 +9,7 @@ import (
 	"github.com/transdim/vti/internal/verdict"
 )
 
-// The first sentence of the answer stands alone above the verdict. If the computation failed, it
-// says so.
+// The first sentence of an answer, which stands above the verdict, says if the computation failed.
 func TestFailedAnswersBeginWithThat(t *testing.T) {
 	for v, want := range map[verdict.Verdict]string{
 		verdict.Trusted:  "x matters.",

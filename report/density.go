@@ -13,8 +13,7 @@ import (
 const densityPoints = 120
 
 // density estimates a density from equally weighted draws. Its normal kernels have the bandwidth of
-// Silverman (1986, equation 3.31). It returns nothing for fewer than 20 draws, or if all draws are
-// equal.
+// Silverman (1986, equation 3.31). It returns nil for fewer than 20 draws or equal draws.
 func density(values []float64) (x, y []float64) {
 	const fewest = 20
 	values = finite(values)
@@ -30,8 +29,7 @@ func density(values []float64) (x, y []float64) {
 		return nil, nil
 	}
 	width := 0.9 * spread * math.Pow(float64(len(values)), -0.2)
-	// the range ends near the quantiles 0.001 and 0.999, because far draws would only widen the
-	// picture
+	// the range ends near the quantiles 0.001 and 0.999, so that far draws do not widen it
 	low := stat.Quantile(0.001, stat.Empirical, values, nil) - 2*width
 	high := stat.Quantile(0.999, stat.Empirical, values, nil) + 2*width
 	x, y = make([]float64, densityPoints), make([]float64, densityPoints)

@@ -11,8 +11,7 @@ import (
 	"github.com/transdim/vti/internal/picture"
 )
 
-// link is a pair of nodes that is drawn with a line or an arrow between them, and the text of its
-// label.
+// link is a pair of nodes with a line or an arrow drawn between them, and the text of its label.
 type link struct {
 	from, to int
 	// joined is the probability of an edge in either direction, and forward the probability of the
@@ -34,8 +33,7 @@ const (
 	// long to lay out.
 	mostLinks = 150
 	// An edge is drawn as an arrow if one direction has at least the share clearDirection of the
-	// probability of both directions. This holds for models in which the data can determine all
-	// directions.
+	// probability of both directions. This applies if the data can determine all directions.
 	clearDirection = 0.8
 )
 
@@ -72,8 +70,7 @@ const (
 	legendLine = 13.0
 	legendText = 34.0 // the horizontal place where the text of the legend begins
 
-	// With more than manyLinks links, the number beside a link is left out if the link is almost
-	// certain.
+	// With more than manyLinks links, almost certain links have no number beside them.
 	manyLinks = 20
 )
 

@@ -318,8 +318,7 @@ func summariesTable(caption string, list []regression.Summary) *document.Table {
 	return t
 }
 
-// moment formats a mean or a standard deviation. The figure is NaN if the draws do not determine
-// it.
+// moment formats a mean or a standard deviation, NaN if the draws do not determine it.
 func moment(x regression.Figure) string {
 	if math.IsNaN(float64(x)) {
 		return "not resolved"

@@ -112,8 +112,7 @@ func (v *hierarchy) kind() likelihood.Kind {
 	return kind
 }
 
-// predicted returns the name of the quantity to which effects are added, such as the log odds of
-// the response.
+// predicted returns the name of the quantity to which effects are added, such as log odds.
 func (v *hierarchy) predicted() string {
 	kind := v.kind()
 	switch {

@@ -59,8 +59,7 @@ func (s *source) training() *picture.Picture {
 	if len(finite(y)) < 2 || len(x) != len(y) {
 		return nil
 	}
-	// leave out huge losses of the first steps, beside which later losses could not be
-	// distinguished
+	// leave out huge losses of the first steps, which would hide the later course
 	shown := slices.Clone(y)
 	sorted := finite(y)
 	slices.Sort(sorted)

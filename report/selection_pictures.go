@@ -180,8 +180,7 @@ func (v *selection) coefficientDraws(name string) (values []float64) {
 	return values
 }
 
-// densityPicture draws the density of a coefficient. It returns nil for a probable coefficient with
-// too few draws.
+// densityPicture draws the density of a coefficient, nil for a probable one with too few draws.
 func (v *selection) densityPicture(name string, probability float64, number int) *picture.Picture {
 	c := v.result.Coefficients[number]
 	var prior func(x float64) float64

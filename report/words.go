@@ -26,8 +26,7 @@ func list(names []string) string {
 	return strings.Join(names[:len(names)-1], ", ") + " and " + names[len(names)-1]
 }
 
-// plusMinus formats a number x with its standard error se, which is left out if it is zero or
-// unknown.
+// plusMinus formats a number x with its standard error se, unless se is zero or unknown.
 func plusMinus(x, se float64) string {
 	if !(se > 0) {
 		return picture.Number(x)

@@ -49,8 +49,7 @@ type AnnealedGroup struct {
 const (
 	// annealedShare is the effective share of the weighted states after each increase of the power.
 	annealedShare = 0.9
-	// annealedSweeps is the number of sweeps that each state makes after each increase of the
-	// power.
+	// annealedSweeps is the number of sweeps of each state after each increase of the power.
 	annealedSweeps = 2
 	// mostPowers bounds the number of increases. A run reaches it if the evidences of states differ
 	// by orders of magnitude at every power.

@@ -14,8 +14,7 @@ import (
 	"github.com/transdim/vti/lab/testkit"
 )
 
-// stopping is a context that is cancelled after the number of calls of Err in the field left, one
-// for each move.
+// stopping is a context that is cancelled after *left calls of Err, one for each move.
 type stopping struct {
 	context.Context
 	left *int

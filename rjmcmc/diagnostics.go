@@ -200,8 +200,8 @@ func atMostTwoValues(chains [][]float64) bool {
 }
 
 // R-hat counts as falling with the length n of the chains if R-hat − 1 falls at least as fast as
-// n^−fallsAs. For chains that mix, it falls as 1/n. For chains that do not move between modes, it
-// is constant.
+// n^−fallsAs. For chains that mix, it falls as 1/n. For chains that do not change modes, it is
+// constant.
 const fallsAs = 0.7
 
 // LengthUntil returns the length of the chains at which R-hat is expected to have fallen to wanted.

@@ -58,9 +58,8 @@ func joinInfo(runs []*Result) Info {
 	return sum
 }
 
-// joinedEvidence returns the mean of the log evidences of the joined runs. Its standard error is
-// computed from the errors of the runs or from the differences between the runs, whichever is
-// larger.
+// joinedEvidence returns the mean of the log evidences of the joined runs. Its standard error comes
+// from the errors of the runs or from their differences, whichever is larger.
 func (r *Result) joinedEvidence() (value, se float64) {
 	n := float64(len(r.runs))
 	var sum, squaredErrors, squares float64

@@ -63,8 +63,7 @@ type Models struct {
 	random *rand.Rand // for exchanges
 	done   int        // iterations so far
 
-	// Sets are the draws from the posterior (power 1) after burn-in, ordered by iteration, then by
-	// chain.
+	// Sets are the draws at power 1 after burn-in, ordered by iteration, then by chain.
 	Sets [][]int32
 }
 

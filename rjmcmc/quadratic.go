@@ -90,8 +90,7 @@ func (f *fit) observe(i int, mask []bool, theta []float64, delta, change float64
 }
 
 // solve returns the approximation. For a coordinate with too few steps, or without negative
-// curvature, it uses the precision and the mean of the values of the coordinate in the population,
-// which t holds.
+// curvature, it uses the precision and mean of the population, which t holds.
 func (f *fit) solve(t *Tuning) *Quadratic {
 	d := f.dim
 	q := newQuadratic(d)

@@ -12,8 +12,7 @@ import (
 
 // Chains over few models propose the same changes repeatedly. The matrices and vectors that a
 // proposal needs about a model are computed once, by the first goroutine that needs them. They
-// depend only on the model and the tuning, so that the draws are the same to the bit as without the
-// store.
+// depend only on the model and the tuning, so that storing them changes no draw.
 
 // mostRemembered bounds the float64 values stored for all models and temperatures: 32 MiB.
 const mostRemembered = 1 << 22
@@ -112,8 +111,7 @@ func (s *sampler) forget() {
 }
 
 // standardOf returns the approximation of the model in row c of a population over the given
-// coordinates, with the coordinates in behind last. ok is false if the precision is not positive
-// definite.
+// coordinates, those in behind last. ok is false if the precision is not positive definite.
 func (s *sampler) standardOf(w *workspace, p *population, c int, coordinates, behind []int) (st standard, ok bool) {
 	r := s.rung(c).remembered
 	code, _, _ := p.row(c)

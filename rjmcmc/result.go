@@ -148,8 +148,7 @@ func (r *Result) series(f func(draw int) float64) [][]float64 {
 	return chains
 }
 
-// Inclusion summarises the indicator that coordinate j is active, whose Mean is a posterior
-// probability.
+// Inclusion summarises the indicator that coordinate j is active. Its Mean is a probability.
 func (r *Result) Inclusion(j int) Summary {
 	return r.summariseIndicator(func(d int) bool { return r.mask[d*r.Dim+j] })
 }

@@ -153,8 +153,7 @@ func TestBrokenTransfersAreCaught(t *testing.T) {
 				return logRatio
 			}
 		},
-		// This sampler keeps a value for every coordinate, and reuses old values of inactive
-		// coordinates.
+		// This sampler reuses the old values of inactive coordinates.
 		"stale coefficients": func(s *sampler) {
 			last := make([]float64, len(s.state.theta))
 			s.transfer = func(w *workspace, c int) float64 {

@@ -16,8 +16,7 @@ import (
 // draw coordinates from g. After each iteration, neighbouring copies exchange their states with
 // probability min(1, exp((β_t − β_{t+1}) (x_{t+1} − x_t))), x = log η − log g. The even and the odd
 // pairs take turns, so that states can go straight from one end of the ladder to the other (Okabe
-// et al. 2001). Burn-in chooses the β so that all pairs refuse exchanges equally often (Syed et al.
-// 2022).
+// et al. 2001). Burn-in chooses β so that all pairs refuse equally often (Syed et al. 2022).
 
 // ladder holds the inverse temperatures of a run, from 1 to 0, and counts the exchanges of states
 // between neighbouring temperatures.

@@ -133,8 +133,7 @@ func TestMarginalDensityMatchesItsDraws(t *testing.T) {
 	var w workspace
 	m, ok := q.marginal(&w, []int{0}, []int{1, 2}, factorised(q, &w, []int{0}))
 	require.True(t, ok)
-	// The mean of −log density over draws is the entropy, which is log det L + log 2πe in two
-	// dimensions.
+	// In two dimensions the entropy, the mean of −log density over draws, is log det L + log 2πe.
 	rng := rand.New(rand.NewPCG(2, 2))
 	const n = 20000
 	values := make([]float64, 2)

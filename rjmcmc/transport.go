@@ -41,7 +41,7 @@ type standard struct {
 	logDet float64      // log determinant of the factor
 }
 
-// standard returns the approximation of the model in row c. ok is false if Λ is not positive
+// standard returns the approximation of the model in row c; ok is false if Λ is not positive
 // definite.
 func (p *population) standard(w *workspace, c int, coordinates []int) (st standard, ok bool) {
 	n, d := len(coordinates), p.dim

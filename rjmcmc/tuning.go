@@ -86,8 +86,7 @@ func newAdapter(t *Tuning, dim, burnIn int) *adapter {
 	return a
 }
 
-// rates collects the acceptance probabilities of one kind of move, by the index of its scale in
-// Tuning.
+// rates collects the acceptance probabilities of one kind of move, by index of its step scale.
 type rates struct {
 	sum, tries []float64
 	updates    []int

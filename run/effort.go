@@ -67,8 +67,7 @@ type Round struct {
 	KHat    report.Number `json:"khat"`
 	ESS     report.Number `json:"ess"`
 	Draws   int           `json:"draws"`
-	// Shortage is the factor by which the number of draws must increase for the requested
-	// precision.
+	// Shortage is the factor by which draws must increase for the requested precision.
 	Shortage report.Number `json:"shortage"`
 	// Divergence is the Kullback–Leibler divergence KL(p ‖ q) in nats of q from the posterior p. It
 	// is null if the answer comes from a sum or integral without draws of q.

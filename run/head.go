@@ -8,8 +8,7 @@ import (
 
 // Origin holds the fields that the answers of all runs have, in JSON. Results embed it.
 type Origin struct {
-	// Schema is the name of the JSON schema of the object, with its version. docs/schema holds the
-	// schema.
+	// Schema is the name of the JSON schema of the object, in docs/schema, with its version.
 	Schema string `json:"schema"`
 	// Command is the command that made the run, and Version the version of the module.
 	Command string `json:"command"`
@@ -68,8 +67,7 @@ func (u *Unanswerable) Error() string { return u.Err.Error() }
 // Unwrap returns Err.
 func (u *Unanswerable) Unwrap() error { return u.Err }
 
-// Read reads the table of a run and returns the problem that build makes of the table and the
-// options.
+// Read reads the table of a run and returns the problem that build makes of table and options.
 func Read[O, P any](asked *Asked[O], build func(*table.Table, O) (P, error)) (problem P, err error) {
 	t, err := asked.Table()
 	if err != nil {

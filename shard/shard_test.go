@@ -81,8 +81,7 @@ func TestShardsMakeTheSame(t *testing.T) {
 	require.Equal(t, 0, merge.Computed())
 }
 
-// If the other processes never start, a process computes their pieces too, and does not wait for
-// ever.
+// If the other processes never start, a process computes their pieces too.
 func TestOneShardAloneEnds(t *testing.T) {
 	var calls atomic.Int64
 	s := &shard.Shard{Dir: t.TempDir(), Index: 1, Count: 3}

@@ -128,8 +128,7 @@ func TestCollectIsDeterministic(t *testing.T) {
 	require.Empty(t, left)
 }
 
-// fill writes results of all tasks without running them: in step passes, each over every step-th
-// task.
+// fill writes results of all tasks without running them, in step passes over every step-th task.
 func fill(t testing.TB, p *Plan, step int) {
 	t.Helper()
 	for first := range step {
@@ -212,8 +211,7 @@ func TestRows(t *testing.T) {
 	require.Len(t, entries, 1)
 }
 
-// A task of a plan with responses gets a table of only the columns that it needs. Numbers and texts
-// are unchanged.
+// A task of a plan with responses gets a table of the columns that it needs, without changes.
 func TestColumnTables(t *testing.T) {
 	p := newPlan(t, "command = \"fake\"\ntables = {files = [\"large.csv\"], responses = [\"y*\"], pairs = \"pairs.csv\"}", map[string]string{
 		"large.csv": "y1,x1,y2,x2,g\n1,0.1,2,NA,a\n3,0.3,4,5e-300,b\n",

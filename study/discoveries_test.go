@@ -107,8 +107,7 @@ func TestExpression(t *testing.T) {
 	}
 	require.ErrorContains(t, Expression{Nearby: 3}.Write(dir), "an even number from 2")
 
-	// For genes with one marker, the regression on the marker has its effect, to within 5 standard
-	// errors.
+	// For genes with one marker, the regression on it finds the effect to within 5 standard errors.
 	content, err := os.ReadFile(filepath.Join(dir, "truth.csv"))
 	require.NoError(t, err)
 	effects := map[string][]string{}

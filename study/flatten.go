@@ -32,8 +32,7 @@ func (f *flat) walk(name string, value any) {
 }
 
 // list makes a table of a list of objects. A list of texts that explains the answer, such as the
-// reasons of a verdict, becomes one text. Other lists, such as the names of all columns, are left
-// out.
+// reasons of a verdict, becomes one text. Other lists, such as names of columns, are left out.
 func (f *flat) list(name string, elements []any) {
 	var reasons []string
 	for _, element := range elements {

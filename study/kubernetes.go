@@ -65,8 +65,8 @@ spec:
 `
 
 // Kubernetes returns the manifest of an Indexed Job. The volume claim must hold the folder of the
-// plan, and the plan must name all tables by relative paths. e may be nil if s.NeedsPilot returns
-// false.
+// plan, and the plan must name all tables by relative paths. If s.NeedsPilot returns false, e may
+// be nil.
 func (p *Plan) Kubernetes(s Submission, e *Estimate) string {
 	s = s.complete(p.Tasks(), e)
 	if s.Running == 0 {

@@ -40,8 +40,7 @@ func (w *rowWriter) commit() error {
 	})
 }
 
-// schema returns the columns of the file. A declared column without values becomes a column of
-// text.
+// schema returns the columns of the file. Columns without values become columns of text.
 func (w *rowWriter) schema() []columnar.Column {
 	for i := range w.columns {
 		if w.columns[i].Kind == unknown {

@@ -9,8 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The peak memory of a task does not include the memory of its parent, even if the parent is
-// larger.
+// The peak memory of a task does not include the memory of its parent, however large.
 func TestPeakIsThatOfTheTask(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("reported on Linux only")

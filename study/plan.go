@@ -98,8 +98,7 @@ func Read(path string) (*Plan, error) {
 	return p, nil
 }
 
-// complete checks the plan and finds its tables. The argument replicated says whether the plan sets
-// replicates.
+// complete checks the plan and finds its tables. replicated says whether the plan sets replicates.
 func (p *Plan) complete(replicated bool) (err error) {
 	if !replicated {
 		p.Replicates = 1

@@ -40,15 +40,13 @@ type ending struct {
 	cost   Cost
 }
 
-// fault is an error of the machine, such as a full disk, after which a task is not recorded as
-// failed.
+// fault is an error of the machine, such as a full disk, and not a failure of a task.
 type fault struct{ error }
 
 func (f fault) Unwrap() error { return f.error }
 
 // launch runs a process to its end. When this process ends, even by a signal, the child process
-// ends too. A fault means that the child could not be started. The only other error is the error of
-// ctx.
+// ends too. A fault means that the child could not be started. Any other error is the error of ctx.
 func (l Launcher) launch(ctx context.Context, cores int, args ...string) (ending, error) {
 	// Linux kills the child when the thread that started it ends: keep the thread.
 	runtime.LockOSThread()

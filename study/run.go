@@ -34,8 +34,7 @@ type Progress struct {
 	// ended with and without an answer. Found is the number of these tasks that had ended before
 	// this run.
 	Total, Done, Failed, Found int
-	// Unrecorded is the number of tasks that a fault of the machine stopped. They are still
-	// missing.
+	// Unrecorded is the number of tasks that faults of the machine stopped. They count as missing.
 	Unrecorded int
 	// Jobs is the number of processes at a time.
 	Jobs int

@@ -29,8 +29,7 @@ func runAll(t testing.TB, p *Plan, cfg RunConfig) Progress {
 	return state
 }
 
-// The files of tasks do not depend on the number of processes and shards, nor on the order of
-// shards.
+// The files of tasks depend neither on the number of processes nor on the shards and their order.
 func TestSameBytesHoweverItRuns(t *testing.T) {
 	testkit.Slow(t)
 	text := fmt.Sprintf(simulatedPlan, 12, "seed = 5\nkeep = [\"draws*\"]")

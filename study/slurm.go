@@ -25,8 +25,7 @@ exec {{.Program}} study run {{.Plan}} --shards {{.Chunks}} --jobs {{.Cores}} --q
 `
 
 // Slurm returns the script for sbatch of an array job that runs the program on every shard with
-// missing tasks. The script is empty if no tasks are missing. e may be nil if s.NeedsPilot returns
-// false.
+// missing tasks. It is empty if no tasks are missing. If s.NeedsPilot returns false, e may be nil.
 func (p *Plan) Slurm(s Submission, program string, e *Estimate) string {
 	s = s.complete(p.Tasks(), e)
 	shards := p.open(s.Chunks)
@@ -54,8 +53,7 @@ func slurmTime(d time.Duration) string {
 func shellQuoted(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }
 
 // jobName returns a name of lower-case letters, digits and hyphens that begins with a letter. It
-// has at most 50 characters, because Kubernetes appends to the name and makes it part of a domain
-// name.
+// has at most 50 characters, because Kubernetes appends to it and makes it part of a domain name.
 func jobName(text string) string {
 	name := strings.Map(func(r rune) rune {
 		switch {

@@ -51,8 +51,7 @@ func join(a, b columnar.Kind) columnar.Kind {
 }
 
 // spool keeps rows in a temporary file, with constant memory, until all columns are known. Answers
-// are then read only once. A second reading could find answers that other processes have written in
-// the meantime.
+// are then read only once. A second reading could find new answers of other processes.
 type spool struct {
 	file    *atomicfile.File
 	buffer  *bufio.Writer
@@ -85,8 +84,7 @@ func (s *spool) declare(name string, k columnar.Kind) int {
 	return id
 }
 
-// add appends a row. Missing columns are null. If a row has several cells in one column, the last
-// one counts.
+// add appends a row. Missing columns are null. Of several cells in one column the last counts.
 func (s *spool) add(row []cell) error {
 	b := binary.AppendUvarint(s.scratch[:0], uint64(len(row)))
 	for _, c := range row {

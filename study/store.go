@@ -47,8 +47,7 @@ func (s store) path(name string, state State) string {
 	return path
 }
 
-// state looks for the directory of a task. If a task has both, an answer takes precedence over a
-// failure.
+// state looks for the directory of a task. An answer takes precedence over a failure.
 func (s store) state(name string) State {
 	for _, state := range []State{Done, Failed} {
 		if rundir.Exists(s.path(name, state)) {
@@ -85,8 +84,7 @@ func (s store) cost(name string, state State) (c Cost, err error) {
 }
 
 // publish moves the finished directory dir of a task to its place. If another process has published
-// the task before, dir is not moved. A failed task or an unreadable directory at the place is
-// replaced.
+// the task before, dir is not moved. A failed task or an unreadable directory is replaced.
 func (s store) publish(dir, name string, state State) error {
 	if err := os.MkdirAll(s.folder(name), 0o755); err != nil {
 		return err

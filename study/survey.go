@@ -44,8 +44,7 @@ func LogBin(x float64) int { return int(math.Floor(10 * math.Log10(x))) }
 // repeating lists the settings that number repetitions. BySetting leaves them out.
 var repeating = []string{"data_seed", "replicate"}
 
-// BySetting leaves out settings with more than mostValues values, which are probably tables or
-// seeds.
+// BySetting leaves out settings with more than mostValues values, such as tables or seeds.
 const mostValues = 20
 
 // Survey reads all tasks, as Collect does, and writes no files.

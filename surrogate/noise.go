@@ -9,8 +9,7 @@ const (
 	// noiseMemory is the factor by which the weight of earlier batches decays from batch to batch:
 	// the estimate averages over about fifty batches.
 	noiseMemory = 0.98
-	// A prediction error of more than surprise standard deviations counts as surprise standard
-	// deviations.
+	// surprise is the bound, in standard deviations, to which prediction errors are cut off.
 	surprise = 5
 )
 

@@ -12,8 +12,7 @@ import (
 
 // lookup holds the tables shared by predictions for consecutive codes. The covariance of a code
 // with an inducing code is a product of two factors. The factor of the first sites is the same for
-// many consecutive codes. The last sites have few combinations of outcomes, so their factor is
-// tabulated.
+// many consecutive codes. The factor of the last sites is tabulated.
 type lookup struct {
 	split   int        // number of first sites, whose factor is not tabulated
 	tail    *mat.Dense // [T, M_u]: factor of each of the T combinations of outcomes of the last sites, times s²
@@ -149,8 +148,7 @@ func (p *Process) Predict(first int, mean, sd []float64) {
 // Draw draws the expected rewards of the inducing codes jointly, and then all other models
 // independently given these.
 func (p *Process) Draw(random *rand.Rand, dst []float64) {
-	// Each chunk has a separate random stream, so that the result does not depend on the number of
-	// threads.
+	// Each chunk has a separate random stream, so that the number of threads does not matter.
 	seeds := make([]uint64, (len(dst)+chunk-1)/chunk)
 	for i := range seeds {
 		seeds[i] = random.Uint64()

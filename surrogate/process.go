@@ -67,8 +67,7 @@ var _ Belief = (*Process)(nil)
 
 // NewProcess returns the belief, before any observation, about all codes with the given outcome
 // counts. The argument inducing bounds the number of inducing codes; 0 stands for DefaultInducing.
-// It panics if there are no counts, if a count is below 1, or if the number of codes does not fit
-// an int.
+// It panics without counts, for a count below 1, or if the number of codes does not fit an int.
 func NewProcess(cards []int, inducing int) *Process {
 	p := &Process{cards: slices.Clone(cards), count: 1, capacity: inducing, noise: noise{value: 1}}
 	for _, card := range cards {

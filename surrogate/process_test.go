@@ -55,8 +55,7 @@ func dense(p *Process, observed []summary, walks []float64, now float64) (mean, 
 }
 
 // TestProcessIsExactRegression makes every code an inducing code. The belief must then equal exact
-// regression after each batch, with movement between batches. A belief that ignores the movement
-// must differ.
+// regression after each batch, with movement between batches. Without the movement it must differ.
 func TestProcessIsExactRegression(t *testing.T) {
 	for _, test := range []struct {
 		name   string
