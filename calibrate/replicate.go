@@ -44,7 +44,7 @@ type Replicate struct {
 	Repeat  string  `json:"repeat,omitempty"`
 	Seconds float64 `json:"seconds"`
 
-	table []byte // as CSV
+	table []byte // the table as CSV
 }
 
 // The verdicts that this package treats in a special way.

@@ -79,7 +79,7 @@ func band(n int) (lower, upper []float64) {
 		pair := known.([2][]float64)
 		return pair[0], pair[1]
 	}
-	random := rand.New(rand.NewPCG(uint64(n), 1)) // the same band for the same n
+	random := rand.New(rand.NewPCG(uint64(n), 1)) // a fixed seed, so that the band depends on n only
 	points := bandLevels - 1
 	tails := make([][]float64, points) // the binomial distribution function at each count
 	for k := range points {

@@ -106,7 +106,7 @@ func (v Varsel) draw(random *rand.Rand) (*VarselProblem, *drawnTruth, error) {
 	any := make([]float64, len(columns[0].Values))
 	for i := range any {
 		if any[i] = float64(i % 2); !p.Record.Design.Likelihood.Discrete() {
-			any[i] = any[i]/2 + 0.25 // also valid as a proportion
+			any[i] = any[i]/2 + 0.25 // between 0 and 1, so that it is valid as a proportion too
 		}
 	}
 	data, err := table.New("design", append(columns, table.Numbers(target, any))...)
@@ -124,7 +124,7 @@ func (v Varsel) draw(random *rand.Rand) (*VarselProblem, *drawnTruth, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	model := full.Model // with its defaults
+	model := full.Model // the model options with their defaults
 	truth := &drawnTruth{in: map[string]bool{}, coefficients: map[string]float64{}}
 	eta := make([]float64, d.Rows())
 	use := func(j int, sd float64) {

@@ -17,7 +17,7 @@ import (
 // Gauss–Legendre rules between events.
 type moments struct {
 	times      []float64 // boundary i is at times[i], the ends of the window included
-	logWeights []float64 // by boundary; the weights of the two ends are not used
+	logWeights []float64 // log quadrature weight of each boundary; not used at the two ends
 	counts     []int     // number of events up to each boundary
 	// The weight of quadrature node i is the length of the interval from cells[i-1] to cells[i].
 	cells []float64

@@ -30,7 +30,7 @@ type Posterior struct {
 	problem *Problem
 	nodes   []*node
 	places  segments
-	moments *moments  // for events
+	moments *moments  // the data of events; nil for series
 	prior   []float64 // log p(k)
 	// shares[q][k] is the joint posterior probability of k changes and quadrature node q of the
 	// shared parameter.

@@ -22,7 +22,7 @@ type Problem struct {
 	// Notes are remarks on the table, in sentences, for the reader of the answer.
 	Notes []string
 
-	times []float64 // of the rows or events, increasing
+	times []float64 // times of the rows or events, increasing
 	y     []float64 // values on the working scale; nil for events
 	// A value in the table is centre + scale · y, with y the value on the working scale.
 	centre, scale float64

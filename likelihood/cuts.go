@@ -168,7 +168,7 @@ func (c *Cuts) Draw(eta, _ float64, random *rand.Rand) float64 {
 // If a category has probability p at η = 0, errors of second derivatives by z grow like 1/p².
 func (c *Cuts) Expand(y, eta []float64, to *Expansion) {
 	cuts := len(c.Points)
-	slope, curvature := make([]float64, cuts), make([]float64, cuts*cuts) // by cut points
+	slope, curvature := make([]float64, cuts), make([]float64, cuts*cuts) // derivatives of log p by cut points
 	byCut := make([]float64, 2)
 	jacobian := c.jacobian()
 	for i, v := range y {

@@ -246,7 +246,7 @@ func TestOrderedDerivatives(t *testing.T) {
 			cuts.Expand(y, eta, to)
 			return cuts, to
 		}
-		cuts, lost := len(z), 1e-6 // of digits that rounding loses
+		cuts, lost := len(z), 1e-6 // error from digits that rounding loses
 		for k := range o.levels {
 			lost = math.Max(lost, 1e-14/(c.share(k)*c.share(k)))
 		}
@@ -299,7 +299,7 @@ func TestOrderedInGraphs(t *testing.T) {
 			require.InDelta(t, e.Slope[0][i], values[1][i], 1e-12/narrowest+1e-10)
 		}
 		for j := range z {
-			lost := 1e-6 // of digits that rounding loses
+			lost := 1e-6 // error from digits that rounding loses
 			for k := range o.levels {
 				lost = math.Max(lost, 1e-14/(c.share(k)*c.share(k)))
 			}

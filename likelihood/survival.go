@@ -27,7 +27,7 @@ func (l weibull) nodes(y, eta, logShape *Node) (u, ended, shape *Node) {
 	}
 	shape = Exp(logShape)
 	inverse := Exp(Neg(logShape))
-	// log Γ(1 + x) = (x + ½) log(1 + x) − x − 1 + ½ log 2π + c(1 + x)
+	// log Γ(1 + x) = (x + ½) log(1 + x) − x − 1 + ½ log 2π + c(1 + x), c Stirling's remainder
 	logGamma := Add(Mul(AddScalar(inverse, 0.5), Log1P(inverse)), AddScalar(Sub(stirlingRest(AddScalar(inverse, 1)), inverse), halfLog2Pi-1))
 	return Mul(shape, Add(u, logGamma)), ended, shape
 }

@@ -85,7 +85,7 @@ func (t *graphTarget) LogJoint(codes, mask, theta *Node) *Node {
 	active := space.TakeColumns(ConvertDType(mask, dtype), t.means)
 	first := make([]float64, most)
 	first[0] = 1
-	later := Mul(active, Sub(OnesLike(active), constant([][]float64{first}))) // all but the first
+	later := Mul(active, Sub(OnesLike(active), constant([][]float64{first}))) // 1 for active components except the first
 	only := func(x, by *Node) *Node { return Where(GreaterThan(by, ZerosLike(by)), x, ZerosLike(x)) }
 
 	// Weights: stick b divides component b from the components after it.

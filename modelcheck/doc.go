@@ -5,8 +5,8 @@
 //
 //   - Posterior predictive checks compare statistics of the residuals with the same statistics of
 //     responses replicated from the posterior: dispersion, tails, curvature against each predictor,
-//     spread against the fitted value (of curves in a graph, against each column), zero counts,
-//     serial dependence in the order of the rows, and copied rows.
+//     spread against the fitted value (or, for curves in a graph, against each column), zero
+//     counts, serial dependence in the order of the rows, and copied rows.
 //   - Checks of the table, which need no model, find codes that stand for missing values, nearly
 //     constant and nearly collinear columns, a response of two values, and columns of few integers.
 //

@@ -25,8 +25,8 @@ type Compared struct {
 	// the first pairs, as many as printed says.
 	pairs   []comparing.Pair
 	printed int
-	// title is the title of the table of pairs; noun and model are words, such as predictor and
-	// model.
+	// title is the title of the table of pairs. noun and model are the words in sentences for an
+	// element of pairs and for a model, such as edge and graph.
 	title, noun, model string
 	name               func(comparing.Pair) string
 	estimates          []regression.Estimates // sorted by absolute shift, the largest first

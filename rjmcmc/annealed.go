@@ -44,7 +44,7 @@ type AnnealedGroup struct {
 	Weights []float64
 }
 
-// Settings of the annealing. Half or twice each gives the same answers
+// Settings of the annealing. Half or twice each value gives the same answers
 // (docs/benchmarks/constants.md).
 const (
 	// annealedShare is the effective share of the weighted states after each increase of the power.

@@ -144,7 +144,7 @@ func effectiveSize(chains [][]float64) float64 {
 		}
 		pair := even + rho(lag+1)
 		if pair <= 0 {
-			tau += max(0, even) // the last even term lowers the variance of antithetic chains
+			tau += max(0, even) // this lowers the variance of the estimate for antithetic chains
 			break
 		}
 		previous = min(previous, pair)

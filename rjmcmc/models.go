@@ -60,7 +60,7 @@ type Models struct {
 	chains int
 	rows   []modelRow // [temperatures*chains], the chains at power 1 first
 	items  *itemWeights
-	random *rand.Rand // for exchanges
+	random *rand.Rand // random numbers of exchanges
 	done   int        // iterations so far
 
 	// Sets are the draws at power 1 after burn-in, ordered by iteration, then by chain.

@@ -128,9 +128,9 @@ func (f *fit) solve(t *Tuning) *Quadratic {
 	return q
 }
 
-// solve returns the coefficients of x, or nil when there are fewer than ten steps. A ridge penalty
-// keeps coefficients without informative steps near 0 and hardly changes other coefficients: it is
-// a mean step divided by the number of informative steps.
+// solve returns the coefficients of x, or nil when there are fewer than ten steps. A ridge penalty,
+// the weighted mean square of a regressor over its n informative steps divided by n, keeps
+// coefficients without such steps near 0 and hardly changes other coefficients.
 func (r *regression) solve() []float64 {
 	const fewest = 10
 	if r.count[0] < fewest {

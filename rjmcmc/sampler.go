@@ -59,7 +59,7 @@ type sampler struct {
 	weights []float64 // proposal weights of items; nil for the weights of the space
 	info    Info
 
-	iteration int                  // in progress, from 1
+	iteration int                  // number of the iteration in progress, from 1
 	made      int                  // number of moves already made in the iteration
 	further   int                  // number of iterations that Config.Further has added
 	result    *Result              // nil during burn-in

@@ -10,7 +10,7 @@ import (
 	"github.com/transdim/vti/internal/rank"
 )
 
-// Settings of starting points. Half or twice each gives the same answers
+// Settings of starting points. Half or twice each value gives the same answers
 // (docs/benchmarks/constants.md).
 const (
 	// startTries is the number of times that starting points are drawn before initialise fails.

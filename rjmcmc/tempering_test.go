@@ -115,7 +115,7 @@ func TestLogRatio(t *testing.T) {
 	var cold, hot []float64
 	for i := range n {
 		u := math.Sqrt2 * math.Erfinv(2*(float64(i)+0.5)/n-1)
-		// N(0, ½²) to N(0, 1), times e³
+		// log ratio of the kernels of N(0, ½²) and N(0, 1), plus 3
 		logDensityRatio := func(x float64) float64 { return -0.5*x*x*4 + 0.5*x*x + 3 }
 		cold, hot = append(cold, logDensityRatio(u/2)), append(hot, logDensityRatio(u))
 	}

@@ -63,7 +63,7 @@ func newTuning(dim int) Tuning {
 type adapter struct {
 	tuning *Tuning
 	next   int // iteration of the next renewal
-	last   int // no renewal after it
+	last   int // iteration of the last renewal
 
 	walks, joints rates
 	// count, sum and square are the moments, since the last renewal, of θ_j − BirthMean[j] over the
@@ -86,7 +86,7 @@ func newAdapter(t *Tuning, dim, burnIn int) *adapter {
 	return a
 }
 
-// rates collects the acceptance probabilities of one kind of move, by index of its step scale.
+// rates collects the acceptance probabilities of one kind of move, by index of the step scale.
 type rates struct {
 	sum, tries []float64
 	updates    []int

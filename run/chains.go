@@ -26,7 +26,7 @@ func StartChains(dir string, cfg rjmcmc.Config) (rjmcmc.Config, error) {
 // a run stores them.
 type ChainSizes struct {
 	Chains     int `json:"chains,omitempty"`
-	Iterations int `json:"iterations,omitempty"` // of every chain, after burn-in
+	Iterations int `json:"iterations,omitempty"` // number of iterations of each chain after burn-in
 	// BurnIn is the number of iterations of burn-in. Every Thin-th iteration after burn-in is kept.
 	BurnIn       int `json:"burn_in,omitempty"`
 	Thin         int `json:"thin,omitempty"`

@@ -77,7 +77,7 @@ type collector struct {
 	plan    *Plan
 	store   store
 	cfg     CollectConfig
-	writers map[string]*rowWriter // by name of the table; "" is the table of tasks
+	writers map[string]*rowWriter // writers by the name of the table; "" is the table of tasks
 	summary *Summary
 }
 

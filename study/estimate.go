@@ -82,8 +82,8 @@ func (p *Plan) remaining(s store) (n int) {
 	return n
 }
 
-// Jobs returns the number of tasks to run at a time. It is the number of cores, or less if the
-// memory, total bytes, is too small for this number of tasks of the size of the largest pilot task.
+// Jobs returns the number of tasks to run at a time. It is the number of cores, or less if total
+// bytes of memory do not hold one task for each core, each as large as the largest pilot task.
 func (e *Estimate) Jobs(cores int, total float64) int {
 	if e.PeakBytes > 0 {
 		cores = min(cores, int(memoryShare*total/e.PeakBytes))

@@ -43,7 +43,7 @@ func TestMillion(t *testing.T) {
 		most = max(most, len(entries))
 	}
 	fmt.Printf("%d tasks written in %.0f s: %d folders, at most %d tasks in one\n", tasks, time.Since(started).Seconds(), len(folders), most)
-	defer debug.SetGCPercent(debug.SetGCPercent(400)) // as vti study collect does
+	defer debug.SetGCPercent(debug.SetGCPercent(400)) // the setting of vti study collect
 	debug.FreeOSMemory()
 	started = time.Now()
 	before := processorTime()

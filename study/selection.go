@@ -13,7 +13,7 @@ import (
 type Selection struct {
 	Index int
 	Step  int  // 0 means 1
-	One   bool // only task Index
+	One   bool // select only the task Index
 }
 
 // Shard selects every n-th task, beginning with task i. Tasks with similar settings, which take
