@@ -38,7 +38,8 @@ type replica struct {
 	returning bool // after that it has been at the highest temperature, and has not come back yet
 }
 
-// Settings of the ladder. Half or twice each value gives the same answers (docs/benchmarks/constants.md).
+// Settings of the ladder. Half or twice each value gives the same answers
+// (docs/benchmarks/constants.md).
 const (
 	// firstPower sets the first inverse temperatures: evenly spaced numbers from 0 to 1, raised to
 	// this power. When the β are chosen again, shares of refused exchanges are interpolated

@@ -27,7 +27,7 @@
 //	plan.go        the plan file
 //	flags.go       values of flags, and their combinations
 //	source.go      where tables come from: files, and vti simulate
-//	columns.go     tables made of some columns of a large one
+//	columns.go     tables made of some columns of a large table
 //	task.go        the list of tasks: names, seeds, settings
 //	selection.go   which tasks a process takes: all, one, or a shard
 //	store.go       directories of tasks: looking, publishing, reading
@@ -37,12 +37,12 @@
 //	peak.go        the largest memory of a task, as it reports it
 //	run.go         many tasks at once
 //	estimate.go    pilot tasks, and the expected cost of the rest
-//	status.go      how many are done, failed and missing
-//	collect.go     all answers into tables
-//	survey.go      a study from afar: endings, times, distributions
-//	flatten.go     an answer as scalars and rows
+//	status.go      numbers of tasks that are done, failed and missing
+//	collect.go     tables of the answers of all tasks
+//	survey.go      an overview: how tasks ended, their times, distributions of answers
+//	flatten.go     answers in JSON as scalars and rows
 //	spool.go       rows whose columns are not known yet
-//	parquet.go     rows into Parquet
+//	parquet.go     Parquet files of rows
 //	discoveries.go predictors over all responses, by their false discovery rate
 //	eqtl.go        a simulated study of expression
 //	submit.go      a study as the elements of an array job

@@ -7,8 +7,8 @@
 // [Diagonal] has an independent belief about each model, for spaces whose models are all drawn many
 // times. [Process] is a Gaussian process over codes, for spaces where most models are never drawn:
 // the rewards of a model also inform the beliefs about similar models. Both learn their observation
-// noise from their errors, and give less weight to old rewards, the more the faster the flow
-// changes. [Utilities] computes from a belief the utilities by which the next models are chosen.
+// noise from their errors, and give old rewards less weight the faster the flow changes.
+// [Utilities] computes from a belief the utilities by which the next models are chosen.
 //
 // Notation:
 //
