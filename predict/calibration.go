@@ -17,8 +17,8 @@ type Calibration struct {
 	Intervals []Interval `json:"intervals"`
 	// Distance is the largest difference between the distribution function of the probability
 	// integral transforms and the uniform distribution function. P is the probability of a larger
-	// distance for calibrated predictions (Kolmogorov's limit distribution). The transforms of
-	// equal discrete responses are spread at random.
+	// distance for calibrated predictions (Kolmogorov's limit distribution). Transforms of discrete
+	// responses are drawn at random from the interval of the observed value.
 	Distance Number `json:"distance"`
 	P        Number `json:"p"`
 	// Histogram counts the transforms in intervals of equal width between 0 and 1.
@@ -39,15 +39,16 @@ type Interval struct {
 // calibrationLevels are the probabilities of the predictive intervals whose shares are computed.
 var calibrationLevels = []float64{0.5, 0.8, 0.95}
 
-// histogramBins is the number of bins. Each is as wide as the two tails of a 90% interval together.
+// histogramBins is the number of bins. A bin is as wide as both tails of a 90% interval.
 const histogramBins = 10
 
-// notable is the value of P below which a distance is reported: a false alarm in 100 runs.
+// notable is the P below which a distance is reported: a false alarm in 100 calibrated runs.
 const notable = 0.01
 
 // Calibrate compares the probability integral transforms of leave-one-out predictions with the
-// uniform distribution that they have for calibrated predictions. For discrete distributions, spike
-// holds the predictive probability of each row's observed response; otherwise it is nil.
+// uniform distribution, which they have if predictions are calibrated. For discrete distributions,
+// spike holds the predictive probability of the observed response of each row; it is nil for
+// others.
 func Calibrate(loo *LOO, spike []float64, seed uint64) *Calibration {
 	n := float64(len(loo.Rows))
 	pit := make([]float64, len(loo.Rows))
@@ -91,9 +92,8 @@ func Calibrate(loo *LOO, spike []float64, seed uint64) *Calibration {
 	return c
 }
 
-// kolmogorov returns the probability that Kolmogorov's limit distribution exceeds x. If x is the
-// distance times √n + 0.12 + 0.11/√n, n the number of rows, it is accurate for few rows too
-// (Stephens 1970).
+// kolmogorov returns the probability that Kolmogorov's limit distribution exceeds x. With x =
+// distance · (√n + 0.12 + 0.11/√n) for n rows, it is accurate for few rows too (Stephens 1970).
 func kolmogorov(x float64) float64 {
 	if x < 0.2 {
 		return 1
@@ -105,9 +105,9 @@ func kolmogorov(x float64) float64 {
 	return min(1, max(0, sum))
 }
 
-// Spikes returns exp(ELPD) for the rows where it is the leave-one-out probability of the observed
-// response: for discrete responses, which are whole numbers whose densities are probabilities, and
-// for censored times. It returns nil if there are no such rows.
+// Spikes returns exp(ELPD) of rows in which it is a probability, of the observed response given all
+// other rows: rows with discrete responses, and with censored times. For all other rows it returns
+// 0, and nil if there are only such rows.
 func (l *LOO) Spikes(rows *Rows) []float64 {
 	if !rows.Discrete && !rows.anyCensored() {
 		return nil

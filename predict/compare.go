@@ -11,15 +11,15 @@ type Ranked struct {
 	// RunDir is the directory of the run, and LOO its leave-one-out predictions.
 	RunDir string `json:"run_dir"`
 	LOO    *LOO   `json:"loo"`
-	// ByGroup holds the predictions of groups, if requested.
+	// ByGroup holds predictions of whole groups of rows, if requested.
 	ByGroup *ByGroup `json:"by_group,omitempty"`
-	// Difference is the ELPD of the run less the best ELPD, and DifferenceSE its standard error
+	// Difference is the ELPD of the run minus the largest ELPD, and DifferenceSE its standard error
 	// over rows.
 	Difference   Number `json:"difference"`
 	DifferenceSE Number `json:"difference_se"`
 }
 
-// Compare orders runs by their ELPD, the best first. It fails if their rows differ.
+// Compare orders runs by their ELPD, the best first. It fails if the runs have different rows.
 func Compare(runs []Ranked) ([]Ranked, error) {
 	if len(runs) == 0 {
 		return nil, fmt.Errorf("predict: got no runs to compare, want at least one")

@@ -10,6 +10,6 @@
 //   - [LeaveOneOut]: how well each row is predicted from all others, by Pareto-smoothed importance
 //     sampling (PSIS-LOO; Vehtari, Gelman and Gabry 2017), without a refit;
 //   - [Calibrate]: whether these predictions have the right spread: the probability
-//     integral transform of each row, uniform where they are (Dawid 1984);
+//     integral transforms of the rows are then uniform (Dawid 1984);
 //   - [Compare]: which of several models predicts better.
 package predict

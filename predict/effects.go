@@ -47,10 +47,10 @@ type EffectsConfig struct {
 	// Fixed are other predictors that have one value each.
 	Fixed []Focus
 	// OverData averages over the rows of the table, with the chosen values in place of the observed
-	// values. Without it, numeric predictors other than Of, By and Fixed have their mean values,
-	// and averages give equal weights to the labels of the other predictors.
+	// values. If it is false, numeric predictors other than Of, By and Fixed have their mean
+	// values, and averages give equal weights to the labels of other predictors.
 	OverData bool
-	// Link averages linear predictors. Without it, averages are over expected responses or, for
+	// Link averages linear predictors. If it is false, averages are over expected responses or, for
 	// categories without an order, over probabilities.
 	Link bool
 	// Contrast selects the comparisons of means. Means are compared within each value of By.
@@ -70,7 +70,7 @@ type Effects struct {
 	Of       []string `json:"of"`
 	By       string   `json:"by,omitempty"`
 	Scale    string   `json:"scale"`
-	// Held lists the values of the other predictors.
+	// Held lists the values of the predictors other than Of and By.
 	Held []Held `json:"held,omitempty"`
 	// Level is the probability of the intervals, Draws the number of posterior draws.
 	Level Number `json:"level"`
@@ -100,7 +100,7 @@ type MarginalMean struct {
 	// Category is the category to which the mean belongs. It is set only for a response with
 	// categories without an order.
 	Category string `json:"category,omitempty"`
-	// Values are the values of Of, in its order; By is the value of By.
+	// Values are the values of the predictors Of, in order; By is the value of the predictor By.
 	Values []string `json:"values"`
 	By     string   `json:"by,omitempty"`
 	Marginal
@@ -126,11 +126,11 @@ func marginalOf(draws []float64, level float64) (m Marginal) {
 type MarginalChange struct {
 	// Category is the category whose means are compared, as in MarginalMean.
 	Category string `json:"category,omitempty"`
-	// First and Second are values of Of. The difference is the mean at First minus the mean at
-	// Second.
+	// First and Second are values of the predictors Of. The difference is the mean at First minus
+	// the mean at Second.
 	First  []string `json:"first"`
 	Second []string `json:"second"`
-	// By is the value of By for both means.
+	// By is the value of the predictor By for both means.
 	By string `json:"by,omitempty"`
 	Marginal
 	// Positive is the probability that the difference is above zero. Zero is the probability that
@@ -142,12 +142,12 @@ type MarginalChange struct {
 // CurvePoints is the number of values along a curve.
 const CurvePoints = 41
 
-// EffectsOf computes marginal means of the population of a run, averaged over its models. Under
-// each draw, the mean at a combination of values is an average over the rows with these values, and
-// a difference is the difference of two such means. The results summarise the draws. Intervals are
-// pointwise, not simultaneous. With a link other than the identity, means of responses are means of
-// expected responses, not expected responses at mean predictors. For hierarchical models the means
-// describe a group whose effects are zero, not averages over groups.
+// EffectsOf computes marginal means of a run, without effects of groups, averaged over its models.
+// Under each draw, the mean at a combination of values is an average over the rows with these
+// values, and a difference is the difference of two such means. The results summarise the draws.
+// Intervals are pointwise, not simultaneous. With a link other than the identity, means of
+// responses are means of expected responses, not expected responses at mean predictors. For
+// hierarchical models the means describe a group whose effects are zero, not averages over groups.
 func EffectsOf(ctx context.Context, source Source, cfg EffectsConfig) (*Effects, error) {
 	cfg.Level = cmp.Or(cfg.Level, 0.95)
 	if err := (Config{Level: cfg.Level}).Validate(); err != nil {
@@ -212,7 +212,7 @@ func EffectsOf(ctx context.Context, source Source, cfg EffectsConfig) (*Effects,
 	return e, nil
 }
 
-// grid makes the rows to average over, with the values of By as the slowest index.
+// grid makes the rows to average over. The value of By changes slowest.
 func (c EffectsConfig) grid(variables []Variable, seen *table.Table) (*grid, []*axis, error) {
 	if len(c.Of) == 0 {
 		return nil, nil, errors.New("effects: got no predictor, want at least one")
@@ -256,8 +256,8 @@ func (c EffectsConfig) grid(variables []Variable, seen *table.Table) (*grid, []*
 
 // averages returns the mean of each cell under each draw [outcomes, cells, S]: of linear
 // predictors, of expected responses, or of the probabilities of categories without an order. A cell
-// is a combination of values, and each is its number of rows. Rows are added in order, so that the
-// number of cores does not change the sums.
+// is a combination of values, and the argument each is its number of rows. Rows are added in order,
+// so that the number of cores does not change the sums.
 func (r *Rows) averages(ctx context.Context, outcomes, cells, each int, link bool) ([][][]float64, error) {
 	means := make([][][]float64, outcomes)
 	for o := range means {
@@ -306,7 +306,7 @@ func (e *Effects) compare(category string, cells [][]string, means [][]float64, 
 		for s := range draws {
 			draws[s] = means[first][s] - means[second][s]
 			switch {
-			case draws[s] == 0: // both means add the same numbers in a model without the predictor
+			case draws[s] == 0: // exact in a model without the predictor: both means are equal sums
 				zero++
 			case draws[s] > 0:
 				positive++

@@ -52,7 +52,7 @@ func (e *Effects) Axis() string {
 }
 
 // WritePicture writes the curve, or the means with their intervals, to the directory dir as
-// NAME.svg and NAME.png. If parts are left out, it adds a note about them to Notes.
+// NAME.svg and NAME.png. If means or curves are left out of the picture, it adds a note to Notes.
 func (e *Effects) WritePicture(dir, name string, curve bool) error {
 	if curve {
 		if n := len(e.lines()); n > mostCurves {
@@ -66,8 +66,8 @@ func (e *Effects) WritePicture(dir, name string, curve bool) error {
 	return e.forest(name).Write(dir)
 }
 
-// line returns the label of the line that a mean belongs to: its category and its value of By, as
-// far as it has these.
+// line returns the label of the line to which a mean belongs: its category and its value of By, if
+// it has them.
 func (e *Effects) line(m MarginalMean) string {
 	text := m.Category
 	if e.By != "" {
@@ -85,7 +85,7 @@ func (e *Effects) lines() (list []string) {
 	return list
 }
 
-// curve draws means along the first predictor: for each category and value of By, a line within its
+// curve draws means along the first predictor: for each category and value of By, a line with its
 // interval.
 func (e *Effects) curve(name string) *picture.Picture {
 	var areas, lines []picture.Curve
@@ -109,7 +109,7 @@ func (e *Effects) curve(name string) *picture.Picture {
 				area.X, area.Y = append(area.X, line.X[i]), append(area.Y, upper.Y[i])
 			}
 			areas = append(areas, area)
-		} else { // areas on top of each other hide one another
+		} else { // lines for intervals, because areas would hide each other
 			lines = append(lines, lower, upper)
 			legend = append(legend, picture.Entry{Text: text, Ink: ink})
 		}

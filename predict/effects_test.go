@@ -28,8 +28,8 @@ a,m,4.5,7
 b,m,3.0,6
 `
 
-// countsRun is the fit of glm(y ~ g*x + s, poisson) by R 4.2 as a posterior of two draws. One draw
-// has its estimates; the other has these estimates without the effects of g.
+// countsRun is the fit of glm(y ~ g*x + s, poisson) by R 4.2 as a posterior of two draws. The first
+// draw has the estimates of this fit; the second has estimates without the effects of g.
 type countsRun struct{ seen *table.Table }
 
 func (r countsRun) Predictors() (string, []Variable, *table.Table, error) {
@@ -110,7 +110,7 @@ func TestEffectsAreThoseOfEmmeans(t *testing.T) {
 	assert.Equal(t, []Held{{"s", "average of its 2 labels, all of one weight"}, {"x", "its mean, 2.7083"}}, link.Held)
 
 	response := effectsOf(t, EffectsConfig{Of: g, Contrast: ToReference})
-	for k, want := range []float64{4.892997 - 3.599976, 5.447819 - 3.599976} { // of regrid()
+	for k, want := range []float64{4.892997 - 3.599976, 5.447819 - 3.599976} { // emmeans, regrid()
 		assert.InDelta(t, want, 2*float64(response.Contrasts[k].Mean), 1e-5)
 	}
 	conditional := effectsOf(t, EffectsConfig{Of: []Focus{{"x", []string{"1", "4"}}}, By: &Focus{Name: "g"}, Link: true, Contrast: Pairwise})
@@ -124,9 +124,8 @@ func TestEffectsAreThoseOfEmmeans(t *testing.T) {
 	assert.InDelta(t, 3.981879709, first(data.Means[0], float64(data.Means[0].Mean)), 1e-8, "both draws are the same at a")
 }
 
-// TestUnsupportedEffectsAreNoted checks that effects have a note if their combination of values is
-// not in the table, since they then depend on the model alone. Values that no effect can have are
-// errors.
+// TestUnsupportedEffectsAreNoted checks that effects have a note if no row of the table has their
+// combination of values, since they then depend only on the model. Impossible values are errors.
 func TestUnsupportedEffectsAreNoted(t *testing.T) {
 	curve := effectsOf(t, EffectsConfig{Of: []Focus{{Name: "x"}}, By: &Focus{Name: "g"}, Curve: true})
 	require.Len(t, curve.Means, 3*CurvePoints)
@@ -159,7 +158,7 @@ func TestUnsupportedEffectsAreNoted(t *testing.T) {
 	require.ErrorIs(t, err, context.Canceled)
 }
 
-// A run is usually opened with varsel.OpenRun or regression.OpenRun. The run here has two draws,
+// Usually a run is opened with varsel.OpenRun or regression.OpenRun. The run here has two draws,
 // and g has no effect in one of them.
 func ExampleEffectsOf() {
 	seen, err := table.Parse("counts.csv", []byte(countsTable))
@@ -184,7 +183,7 @@ func ExampleEffectsOf() {
 	// c − a 0.92, zero with probability 0.5
 }
 
-// The mean of a centred column is 0, not its rounding error.
+// The mean of a centred column is 0, and not a rounding error.
 func TestCentreOfCentredColumn(t *testing.T) {
 	mean, sd := centre([]float64{0.1, 0.2, -0.3 - 1e-16})
 	assert.Zero(t, mean)

@@ -28,14 +28,14 @@ func (r *Result) WriteCSV(path string) error {
 		case p.Observed != nil:
 			*line = append(*line, p.Observed.Text())
 		case r.Observed != nil:
-			*line = append(*line, "") // a censored time: only a lower bound is known
+			*line = append(*line, "") // for a censored time only a lower bound is known
 		}
 	}
 	return atomicfile.Write(path, func(w io.Writer) error { return csv.NewWriter(w).WriteAll(cells) })
 }
 
 // drawsColumns are the columns of a file of draws: the row number in the table, the draw number
-// from 1, and the expected value and a new response under the draw.
+// from 1, and the expected response and a new response under the draw.
 var drawsColumns = []columnar.Column{
 	{Name: "row", Kind: columnar.Int32}, {Name: "draw", Kind: columnar.Int32}, {Name: "expected", Kind: columnar.Double}, {Name: "response", Kind: columnar.Double},
 }

@@ -30,8 +30,7 @@ type Focus struct {
 	Values []string
 }
 
-// mostDistinct is the largest number of distinct values for which all values of a numeric column
-// are used.
+// mostDistinct is the largest number of distinct values of a numeric column that are all used.
 const mostDistinct = 6
 
 // mostGridRows bounds the number of rows of a grid.
@@ -41,12 +40,12 @@ const mostGridRows = 200_000
 type grid struct {
 	table *table.Table
 	cells [][]string // chosen values of each cell, in the order of the axes
-	each  int        // number of rows of a cell: cell c begins at row c*each
-	held  []Held     // the predictors without chosen values
+	each  int        // number of rows of a cell: cell c begins at row c·each
+	held  []Held     // predictors without chosen values
 	notes []string
 }
 
-// axis is a predictor with its chosen values, which texts holds as written.
+// axis is a predictor with its chosen values. The field texts holds them as written.
 type axis struct {
 	column  *table.Column // column of the table
 	factor  *table.Column // the column as labels; nil for numbers
@@ -151,9 +150,10 @@ func (a *axis) has(row, k int) bool {
 }
 
 // newGrid makes the rows for every combination of the values of the axes. With overData, each
-// combination has all rows of the table, which supply the values of the other predictors. Otherwise
-// the other numeric predictors have their mean values, and each combination has a row for every
-// combination of the other labels, with equal weights. fixed are predictors with one value.
+// combination has all rows of the table, which supply the values of the other predictors. If
+// overData is false, other numeric predictors have their mean values, and each combination has a
+// row for every combination of labels of the other predictors. fixed holds predictors with one
+// value.
 func newGrid(seen *table.Table, variables []Variable, axes, fixed []*axis, overData bool) (*grid, error) {
 	chosen := map[string]bool{}
 	for _, a := range slices.Concat(axes, fixed) {
@@ -207,7 +207,7 @@ func newGrid(seen *table.Table, variables []Variable, axes, fixed []*axis, overD
 	for _, name := range seen.Names() {
 		c, err := seen.Lookup(name)
 		if err != nil {
-			continue // the run does not use the column either
+			continue // a column that Lookup refuses is not used by the run
 		}
 		columns = append(columns, g.column(c, axes, fixed, others, means, overData))
 	}
@@ -261,8 +261,8 @@ func (g *grid) column(c *table.Column, axes, fixed, others []*axis, means map[st
 }
 
 // noteEmpty adds notes about combinations of labels that no row of the table has. It also adds
-// notes about numeric values outside the range of the rows with the same labels. Results for both
-// depend on the model alone.
+// notes about numeric values outside the range of the rows with the same labels. Results for such
+// values depend only on the model.
 func (g *grid) noteEmpty(seen *table.Table, axes []*axis) {
 	var labels, numbers []*axis
 	for _, a := range axes {

@@ -14,13 +14,13 @@ type HeldOut struct {
 	// Group is the label of the group, and Rows its number of rows.
 	Group string `json:"group"`
 	Rows  int    `json:"rows"`
-	// ELPD is the log joint predictive density of the group's rows given all other groups.
+	// ELPD is the log joint predictive density of the rows of the group given all other groups.
 	ELPD Number `json:"elpd"`
 	// Verdict is the verdict on the computation without the group.
 	Verdict string `json:"verdict"`
 }
 
-// ByGroup holds the predictions of groups, each group predicted from all others.
+// ByGroup holds the predictions of groups, each group predicted from all other groups.
 type ByGroup struct {
 	// Column is the column whose labels are the groups.
 	Column string `json:"column"`
@@ -61,8 +61,9 @@ func (r *Rows) Joint() (float64, error) {
 	return logMean(total), nil
 }
 
-// Replace replaces the importance sampling estimate of the row numbered place by the prediction of
-// a posterior without this row. fresh holds this row alone, under draws of that posterior.
+// Replace replaces the importance sampling estimate of the row with the number place by the
+// prediction of a posterior without this row. The argument fresh holds only this row, under its
+// draws.
 func (l *LOO) Replace(fresh *Rows, place int, seed uint64) error {
 	at := slices.IndexFunc(l.Rows, func(row LOORow) bool { return row.Row == place })
 	elpd, err := fresh.Joint()

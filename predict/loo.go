@@ -13,15 +13,15 @@ import (
 	"github.com/transdim/vti/internal/stream"
 )
 
-// LOO holds leave-one-out predictions: each row is predicted from all others.
+// LOO holds leave-one-out predictions: each row is predicted from all other rows.
 type LOO struct {
-	// ELPD is the sum over rows of the log predictive density of each row given all others. SE is
-	// its standard error over rows. P is the effective number of parameters.
+	// ELPD is the sum over rows of the log predictive density of each row given all other rows. SE
+	// is its standard error over rows. P is the effective number of parameters.
 	ELPD Number `json:"elpd"`
 	SE   Number `json:"se"`
 	P    Number `json:"p"`
 	// R2 is the share of the variance of the response that the predictions explain. It is null for
-	// responses of 0 and 1, and where some times are only lower bounds.
+	// responses of 0 and 1, and if some times are only lower bounds.
 	R2 *Number `json:"r2,omitempty"`
 	// KHat is the largest Pareto k̂ of the rows. Unreliable is the number of rows whose k̂ is above
 	// Limit.
@@ -30,7 +30,7 @@ type LOO struct {
 	Unreliable int    `json:"unreliable"`
 	// Draws is the number of posterior draws.
 	Draws int `json:"draws"`
-	// Refits is the number of rows predicted by a posterior refitted without them.
+	// Refits is the number of rows predicted by a posterior without the row.
 	Refits int `json:"refits,omitempty"`
 	// Rows holds the rows in the order of the table.
 	Rows []LOORow `json:"rows"`
@@ -45,7 +45,7 @@ type LOORow struct {
 	KHat Number `json:"khat"`
 	// Mean is the expected response given all other rows, null for categories without an order. PIT
 	// is the probability integral transform: the probability of a smaller response or an earlier
-	// category, plus half the probability of an equal one.
+	// category, plus half the probability of an equal response.
 	Mean Number `json:"mean"`
 	PIT  Number `json:"pit"`
 	// Refit reports whether the numbers come from a posterior computed without the row, rather than
@@ -56,8 +56,8 @@ type LOORow struct {
 // ErrNoResponse is the error for rows without observed responses.
 var ErrNoResponse = errors.New("predict: leave-one-out needs the responses of the rows")
 
-// LeaveOneOut predicts every row from all others by importance sampling. The weight of a draw is
-// the inverse of the density of the row under the draw, smoothed.
+// LeaveOneOut predicts every row from all other rows by importance sampling. The weight of a draw
+// is one over the density of the row under the draw, with Pareto smoothing.
 func LeaveOneOut(ctx context.Context, rows *Rows, seed uint64) (*LOO, error) {
 	if rows.Y == nil {
 		return nil, ErrNoResponse

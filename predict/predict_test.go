@@ -46,8 +46,8 @@ func someResponses(n int, sd float64) []float64 {
 	return y
 }
 
-// TestLeaveOneOutOfAMean compares with a closed form: without row i the mean has the posterior
-// variance 1/(n−1).
+// TestLeaveOneOutOfAMean compares with a closed form: without row i the posterior variance of the
+// mean is 1/(n−1).
 func TestLeaveOneOutOfAMean(t *testing.T) {
 	y := someResponses(30, 1)
 	rows := normalMean(y, 8000)
@@ -81,8 +81,8 @@ func TestLeaveOneOutOfAMean(t *testing.T) {
 	require.ErrorIs(t, err, ErrNoResponse)
 }
 
-// TestCalibrationFindsWrongSpread checks predictions with standard deviation 1 of responses with
-// standard deviation 1, 2 and ½.
+// TestCalibrationFindsWrongSpread checks predictions with standard deviation 1 for responses with
+// standard deviations 1, 2 and ½.
 func TestCalibrationFindsWrongSpread(t *testing.T) {
 	for sd, want := range map[float64]string{1: "calibrated, as far as these rows tell", 2: "too sure", 0.5: "less sure than they could be"} {
 		loo, err := LeaveOneOut(t.Context(), normalMean(someResponses(200, sd), 2000), 1)
@@ -162,8 +162,8 @@ func TestFilesHoldPredictions(t *testing.T) {
 	require.NoError(t, result.WriteCSV(filepath.Join(t.TempDir(), "predictions.csv")))
 }
 
-// The score of a censored time is the log probability of a longer time. Censored times are left out
-// where predictions are compared with responses.
+// The score of a censored time is the log probability of a longer time. Comparisons of predictions
+// with responses leave out censored times.
 func TestCensoredTimesArePredicted(t *testing.T) {
 	exponential := likelihood.New(likelihood.ExponentialKind, likelihood.Shape{})
 	rows := &Rows{Response: exponential, Survival: true, Unit: "row", Places: []int{1, 2, 3}, Y: []float64{1, -2, 0.5}}

@@ -51,20 +51,20 @@ type Rows struct {
 	// Scale [S] is the noise scale of each draw. RowScale [N], if not nil, holds a factor for each
 	// row that multiplies the noise scale.
 	Scale, RowScale []float64
-	// Response is the distribution of the response. Given [S], if not nil, holds one distribution
-	// for each draw instead.
+	// Response is the distribution of the response. Given [S], if not nil, holds a distribution for
+	// each draw, which replaces Response.
 	Response Response
 	Given    []Response
 	// Unordered is the distribution of a response whose Categories have no order; it is nil for
-	// other responses. The linear predictors are then the log odds of each category but the first,
-	// against the first.
+	// other responses. The linear predictors are then the log odds of each category against the
+	// first category.
 	Unordered Categorical
 	// Chain [S] is the number, from 1, of the chain of each draw; nil for independent draws.
 	Chain []int32
 	// Discrete reports whether responses are whole numbers whose densities are probabilities.
 	Discrete bool
-	// Survival reports whether responses are times. A negative response −t is a censored time, of
-	// which only the lower bound t is known.
+	// Survival reports whether responses are times. A negative response −t is a censored time with
+	// the lower bound t.
 	Survival bool
 	// Labels are the two texts for the responses 0 and 1; nil otherwise.
 	Labels []string
@@ -78,15 +78,14 @@ type Rows struct {
 type Term struct {
 	// Name is the name of the coefficient in files.
 	Name string
-	// Plane is the index of the linear predictor that the term belongs to. It is 0 where a row has
+	// Plane is the index of the linear predictor to which the term is added. It is 0 if a row has
 	// only one linear predictor.
 	Plane int
 	// X [N] is the column of the design.
 	X []float64
-	// Level [N] is, for each row, the index in Draws of its coefficient; nil means index 0 for all
-	// rows.
+	// Level [N] is, for each row, the index of its coefficient in Draws; nil stands for index 0.
 	Level []int
-	// Draws holds the draws [S] of each coefficient, 0 where the model of the draw excludes it.
+	// Draws holds the draws [S] of each coefficient, 0 if the model of a draw lacks it.
 	Draws [][]float64
 }
 
@@ -104,8 +103,8 @@ func (r *Rows) Planes() int {
 	return 1
 }
 
-// Part returns every k-th row under every l-th draw, with the least k and l that respect both
-// limits.
+// Part returns every k-th row under every l-th draw, for the smallest k and l with at most mostRows
+// rows and mostDraws draws.
 func (r *Rows) Part(mostRows, mostDraws int) *Rows {
 	part := *r
 	if k := (r.Len() + mostRows - 1) / mostRows; k > 1 {
@@ -130,7 +129,7 @@ func (r *Rows) Part(mostRows, mostDraws int) *Rows {
 	return &part
 }
 
-// every returns every k-th value, beginning with the first; nil for nil.
+// every returns every k-th value, beginning with the first.
 func every[T any](values []T, k int) []T {
 	if values == nil {
 		return nil
@@ -178,7 +177,7 @@ func (r *Rows) NoiseScale(row, draw int) float64 {
 }
 
 // LogDensities writes to dst [S] the log density of the observed response of a row under each draw,
-// given the linear predictors eta of the row. dst may be eta where a row has one linear predictor.
+// given the linear predictors eta of the row. With one linear predictor a row, dst may be eta.
 func (r *Rows) LogDensities(row int, eta, dst []float64) {
 	y := r.Y[row]
 	if r.Unordered != nil {
@@ -217,7 +216,7 @@ func (r *Rows) Draw(row, draw int, eta []float64, random *rand.Rand) float64 {
 	return float64(pick.Func(len(p), random.Float64(), func(k int) float64 { return p[k] }))
 }
 
-// Under returns the distribution of a response with one linear predictor under a draw.
+// Under returns the distribution under a draw of a response with one linear predictor.
 func (r *Rows) Under(draw int) Response {
 	if r.Given != nil {
 		return r.Given[draw]

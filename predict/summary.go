@@ -18,7 +18,7 @@ import (
 type Prediction struct {
 	// Row is the number of the row in the file.
 	Row int `json:"row"`
-	// Mean is the expected response; for a response of 0 or 1 the probability of 1.
+	// Mean is the expected response; for a response of 0 or 1, it is the probability of 1.
 	Mean Number `json:"mean"`
 	// ExpectedSD, ExpectedLow and ExpectedHigh are the posterior standard deviation and the
 	// interval of the expected response.
@@ -29,12 +29,12 @@ type Prediction struct {
 	SD   Number `json:"sd"`
 	Low  Number `json:"low"`
 	High Number `json:"high"`
-	// Probabilities are the probabilities of the categories of the response; it is absent without
-	// categories. The other predictions then describe the number of the category, from 0. They are
-	// null for categories without an order.
+	// Probabilities are the probabilities of the categories of the response; absent for other
+	// responses. The other fields then describe the number of the category, from 0, and are null
+	// for categories without an order.
 	Probabilities []Number `json:"probabilities,omitempty"`
-	// Observed is the response in the table. It is nil if the response is absent or a lower bound
-	// of a time.
+	// Observed is the response in the table. It is nil if the table has no response or only a lower
+	// bound of a time.
 	Observed *Number `json:"observed,omitempty"`
 }
 
@@ -91,9 +91,9 @@ func (c Config) Validate() error {
 }
 
 // Summarise predicts every row. Each draw has its own model, so that averages over draws are
-// averages over models. Mean is the average of expected responses, which unlike new responses have
-// no noise. The Monte Carlo error of Mean is ExpectedSD divided by the square root of the number of
-// effective draws.
+// averages over models. Mean is the average of expected responses, which have no noise, unlike new
+// responses. The Monte Carlo error of Mean is ExpectedSD divided by the square root of the
+// effective number of draws.
 func Summarise(ctx context.Context, rows *Rows, cfg Config) (*Result, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
@@ -115,7 +115,7 @@ func Summarise(ctx context.Context, rows *Rows, cfg Config) (*Result, error) {
 		p.Mean = Number(stat.Mean(expected, nil))
 		p.ExpectedSD, p.ExpectedLow, p.ExpectedHigh = spread(expected, cfg.Level)
 		if p.SD, p.Low, p.High = spread(drawn, cfg.Level); rows.Unordered != nil {
-			p.SD, p.Low, p.High = p.Mean, p.Mean, p.Mean // no interval
+			p.SD, p.Low, p.High = p.Mean, p.Mean, p.Mean // no interval without an order
 		}
 		result.Predictions[row] = p
 	})

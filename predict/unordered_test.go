@@ -119,7 +119,7 @@ func TestUnorderedEffects(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "log odds against a", link.Axis())
 	require.Len(t, link.Means, 4)
-	require.InDelta(t, 2, float64(link.Means[1].Mean), 1e-14) // mean over the two draws, 3 and 1, of the log odds of b at x = 2
+	require.InDelta(t, 2, float64(link.Means[1].Mean), 1e-14) // log odds of b at x = 2, the mean of 3 and 1 in the two draws
 	require.InDelta(t, -1, float64(link.Means[3].Mean), 1e-14)
 	curve, err := EffectsOf(t.Context(), run, EffectsConfig{Of: []Focus{{Name: "x"}}, Curve: true})
 	require.NoError(t, err)

@@ -55,7 +55,7 @@ func (t *Table) parseCSV(content []byte) error {
 		for i, record := range records[1:] {
 			cells[i] = record[j]
 		}
-		// If every cell of the file is in quotes, the quotes have no meaning.
+		// If every cell of the file is in quotes, quotes do not make numbers labels.
 		t.columns = append(t.columns, typedColumn(name, cells, t.places, len(bare) > 0 && !bare[j], commas))
 	}
 	return nil
@@ -91,7 +91,7 @@ func cleanText(content []byte) ([]byte, error) {
 	if start := bytes.TrimSpace(content); bytes.HasPrefix(start, []byte("<")) || bytes.HasPrefix(start, []byte("{")) {
 		return nil, fmt.Errorf("not a table: it starts with %q like HTML or JSON; want CSV text or Parquet", start[0])
 	}
-	if !bytes.ContainsRune(content, '\n') { // line ends of old Mac programs are single carriage returns
+	if !bytes.ContainsRune(content, '\n') { // old Mac programs end lines with a carriage return
 		content = bytes.ReplaceAll(content, []byte("\r"), []byte("\n"))
 	}
 	return content, nil
@@ -113,8 +113,8 @@ func skipPreamble(content []byte) ([]byte, int) {
 }
 
 // readRecords splits the text into records, the header first. lines are the lines of the file at
-// which the records begin. bare holds the columns that have, below the header, a cell that is
-// neither quoted nor missing.
+// which the records begin. bare says which columns have, below the header, a cell that is neither
+// quoted nor missing.
 func readRecords(content []byte, skipped int) (records [][]string, lines []int, bare map[int]bool, err error) {
 	starts := lineStarts(content)
 	bare = map[int]bool{}
@@ -138,7 +138,7 @@ func readRecords(content []byte, skipped int) (records [][]string, lines []int, 
 			record[i] = strings.TrimSpace(record[i])
 		}
 		if len(records) > 0 && len(records[0]) > 1 && len(record) == 1 && record[0] == "" {
-			continue // a line of spaces only
+			continue // skips a line that has only spaces
 		}
 		for j, cell := range record {
 			if len(records) > 0 && !bare[j] && !missingTokens[cell] {
@@ -186,7 +186,7 @@ func separator(content []byte) rune {
 }
 
 // oneLine replaces each run of control characters in a name by a space. Such characters, for
-// example line breaks from spreadsheets, would break every table that shows the name.
+// example line breaks from spreadsheets, would break the lines of printed tables.
 func oneLine(name string) string {
 	if strings.IndexFunc(name, unicode.IsControl) < 0 {
 		return name
@@ -211,7 +211,7 @@ func checkHeader(header []string, line int) error {
 }
 
 // checkNames returns an error for column names that are empty or used twice. The error begins with
-// where.
+// the text where.
 func checkNames(names []string, where string) error {
 	first := make(map[string]int)
 	for i, name := range names {
@@ -239,9 +239,8 @@ func checkSpaceSeparated(records [][]string) error {
 	return nil
 }
 
-// decimalCommas reports whether a table that is not separated by commas writes its numbers with a
-// decimal comma: no number has a point, and the comma of at least one number cannot separate
-// thousands.
+// decimalCommas reports whether a table that is not separated by commas has numbers with a decimal
+// comma: no number has a point, and in at least one number the comma cannot separate thousands.
 func decimalCommas(records [][]string) (found bool) {
 	for _, record := range records {
 		for _, cell := range record {
@@ -258,10 +257,10 @@ func decimalCommas(records [][]string) (found bool) {
 	return found
 }
 
-// typedColumn infers the type of a column from its cells. A cell that does not fit becomes the
-// defect of the column. If quoted is true, all cells are quoted, and numbers are labels. Numbers
-// with a comma are an exception, because they must be quoted. If commas is true, numbers may have a
-// decimal comma.
+// typedColumn infers the type of a column from its cells. A cell that does not fit the type becomes
+// the field defect of the column. If quoted is true, all cells are quoted, and numbers count as
+// labels, except numbers with a comma, which CSV files must quote. If commas is true, numbers may
+// have a decimal comma.
 func typedColumn(name string, cells []string, lines []int, quoted, commas bool) *Column {
 	values := make([]float64, len(cells))
 	missing := make([]bool, len(cells))
@@ -306,7 +305,7 @@ func typedColumn(name string, cells []string, lines []int, quoted, commas bool) 
 			bad = min(firstText, firstInfinite)
 		}
 		mixed := defect(bad, fmt.Sprintf("a finite number or NA, as in the rest of the column (%q in line %d)", cells[firstNumber], lines[firstNumber]))
-		if firstText >= 0 { // a mixed column can be used as labels; an infinite number cannot be a label
+		if firstText >= 0 { // numbers and texts can be used as labels; an infinite number cannot
 			mixed.defect = mixedColumn{mixed.defect}
 		}
 		mixed.labels = newFactor(name, cells, missing)
@@ -330,7 +329,7 @@ func firstIndex(first, i int) int {
 
 // parseNumber reads a decimal number. A number too large for float64 becomes infinite.
 func parseNumber(cell string) (v float64, ok bool) {
-	if strings.ContainsAny(cell, "xX_") { // hexadecimal and grouped numbers, which Go accepts
+	if strings.ContainsAny(cell, "xX_") { // ParseFloat would accept hexadecimal numbers and 1_000
 		return 0, false
 	}
 	v, err := strconv.ParseFloat(cell, 64)

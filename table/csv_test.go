@@ -31,7 +31,7 @@ func TestParseCSVFormats(t *testing.T) {
 		"plain":       "x,g,y\n1,b,2.5\n-3e2,a,.5\n",
 		"semicolon":   "x;g;y\n1;b;2.5\n-3e2;a;.5\n",
 		"commas":      "x;g;y\r\n1;b;2,5\r\n-3e2;a;,5\r\n",
-		"commas, tab": "x\tg\ty\n1\tb\t\"2,5\"\n-3e2\ta\t\"0,5\"\n", // as spreadsheets quote them
+		"commas, tab": "x\tg\ty\n1\tb\t\"2,5\"\n-3e2\ta\t\"0,5\"\n", // spreadsheets quote commas
 		"tab":         "x\tg\ty\n1\tb\t2.5\n-3e2\ta\t.5\n",
 		"crlf":        "x,g,y\r\n1,b,2.5\r\n-3e2,a,.5\r\n",
 		"old mac":     "x,g,y\r1,b,2.5\r-3e2,a,.5",

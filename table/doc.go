@@ -16,12 +16,12 @@
 // least one finite number is [Numeric]; every other cell of it must then be a finite number or
 // missing. A column with no finite number is a [Factor], whose levels are its distinct texts in
 // byte order. A column whose cells are all in quotes is a Factor even if the cells are numbers,
-// because R writes the codes of a factor in this way. It is not a Factor for this reason if every
-// cell of the file is in quotes. Parquet columns keep their type: integers, floats, decimals and
-// booleans are Numeric (true is 1), texts are Factors, and nulls and NaN are missing.
+// because R writes the codes of a factor in this way. If every cell of the file is in quotes, this
+// rule does not apply. Parquet columns keep their type: integers, floats, decimals and booleans are
+// Numeric (true is 1), texts are Factors, and nulls and NaN are missing.
 //
-// The function [ReadFile] refuses a file of invalid shape. A column with a bad cell is refused only
-// when [Table.Lookup] looks it up, so that a bad column does no harm if it is not used.
+// The function [ReadFile] refuses a file with lines of unequal length or a bad header. A column
+// with a bad cell is an error only in [Table.Lookup], so that it does no harm if it is not used.
 //
 // PLINK 1 genotypes are three files: region.bed (the genotypes, ordered by marker), region.bim (the
 // markers) and region.fam (the persons). The table has a row for each person. Its columns are
@@ -29,7 +29,7 @@
 // file. A marker has its id as name, or chromosome:position:A1:A2 if the id is a point or repeated.
 // A phenotype that reads -9 or NA is missing. If all phenotypes are 0, 1, 2 or missing and at least
 // one is 2, they are read as PLINK does: controls (1) become 0, cases (2) become 1, and 0 is
-// missing. [ReadRegion] reads the markers of a part of a chromosome only.
+// missing. [ReadRegion] reads only the markers of a part of a chromosome.
 //
 //	t, err := table.ReadFile("diabetes.csv")
 //	if err != nil {

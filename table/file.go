@@ -12,8 +12,7 @@ import (
 const (
 	// maxFileBytes is the size of the largest file that is read into memory. Parsing a CSV file
 	// takes about ten times its bytes in memory (a string header and two numbers for each cell), so
-	// that a machine with 64 GiB can parse 4 GiB. The limit follows from this arithmetic, not from
-	// a measurement.
+	// that a machine with 64 GiB can parse 4 GiB. The limit is not measured.
 	maxFileBytes = 4 << 30
 	// headBytes is the size of the first part of a file, which is read and checked first. It is
 	// large enough to detect a file that is not text.
@@ -25,7 +24,7 @@ const (
 // are neither text nor Parquet, it refuses the file without reading the rest.
 func ReadFile(path string) (*Table, error) { return ReadRegion(path, Region{}) }
 
-// openFile opens a file that holds a table, and returns what the system knows of it.
+// openFile opens a file that holds a table, and returns it with its FileInfo.
 func openFile(path string) (*os.File, os.FileInfo, error) {
 	file, err := os.Open(path)
 	if os.IsNotExist(err) {
@@ -61,8 +60,8 @@ func readContent(path string) ([]byte, error) {
 	return readBounded(path, file, maxFileBytes)
 }
 
-// readBounded reads at most limit bytes from source. It reads only the head of a file that is no
-// table.
+// readBounded reads source, and returns an error if it has more than limit bytes. If the first
+// bytes are neither text nor Parquet, it reads no further.
 func readBounded(path string, source io.Reader, limit int64) ([]byte, error) {
 	var content bytes.Buffer
 	if _, err := io.CopyN(&content, source, min(headBytes, limit)); err != nil && err != io.EOF {

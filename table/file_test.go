@@ -44,7 +44,7 @@ func TestReadBounded(t *testing.T) {
 func TestReadFileTooLarge(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "large.csv")
 	require.NoError(t, os.WriteFile(path, []byte("x\n"), 0o600))
-	require.NoError(t, os.Truncate(path, maxFileBytes+1<<30)) // the file is sparse, and takes no room on the disk
+	require.NoError(t, os.Truncate(path, maxFileBytes+1<<30)) // the file is sparse and takes no disk space
 	_, err := ReadFile(path)
 	require.ErrorContains(t, err, "got 5.0 GiB, want at most 4 GiB")
 }

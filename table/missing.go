@@ -44,8 +44,8 @@ func (e *MissingError) Empty() bool {
 	return slices.ContainsFunc(e.Columns, func(c MissingCount) bool { return c.Count == e.Rows })
 }
 
-// describeMissing lists counts of missing cells: `"dose" 9, "age" 1`. It marks a column without any
-// value.
+// describeMissing lists counts of missing cells: `"dose" 9, "age" 1`. It marks columns that are all
+// missing.
 func describeMissing(counts []MissingCount, rows int) string {
 	const shown = 10
 	var parts []string
@@ -78,8 +78,8 @@ func (t *Table) Missing(names []string) ([]MissingCount, error) {
 }
 
 // Complete returns the table without the rows that have a missing cell in one of the named columns,
-// and the number of rows left out. If there are such rows, it returns a [MissingError] instead if
-// drop is false or if no row would be left.
+// and the number of rows left out. If rows have missing cells, and drop is false or no row would be
+// left, it returns a [MissingError].
 func (t *Table) Complete(names []string, drop bool) (*Table, int, error) {
 	missing, err := t.Missing(names)
 	if err != nil || len(missing) == 0 {
@@ -97,7 +97,7 @@ func (t *Table) Complete(names []string, drop bool) (*Table, int, error) {
 }
 
 // DropMissing returns the table without the rows that have a missing cell in one of the named
-// columns, and the number of these rows. Levels of factors that no row has any more are removed.
+// columns, and the number of these rows. Levels of factors that no remaining row has are removed.
 func (t *Table) DropMissing(names []string) (*Table, int, error) {
 	times := slices.Repeat([]int{1}, t.Rows())
 	for _, name := range names {
@@ -116,8 +116,8 @@ func (t *Table) DropMissing(names []string) (*Table, int, error) {
 }
 
 // NumbersOf returns a copy of the values of a Numeric column. It returns an error if a cell is
-// missing or if the column is a Factor. The error about a Factor contains want, a description of
-// the required content.
+// missing or if the column is a Factor. The error about a Factor contains want, a text on the
+// required content.
 func (t *Table) NumbersOf(name, want string) ([]float64, error) {
 	c, err := t.Lookup(name)
 	if err != nil {

@@ -27,9 +27,9 @@ func suggest(name string, names []string) string {
 	}
 }
 
-// Nearest returns up to three of names that resemble name, the best first. If some names equal name
-// except for case, it returns these. Otherwise it returns names within an edit distance of a third
-// of the length of name, rounded to the nearest integer. For a single character the distance is 0.
+// Nearest returns up to three elements of names that resemble name, the best first. If elements
+// equal name except for case, it returns only these. Otherwise the edit distance is at most a third
+// of the length of name, rounded to the nearest integer.
 func Nearest(name string, names []string) []string {
 	type candidate struct {
 		name     string

@@ -48,8 +48,8 @@ func (t *Table) parseParquet(content []byte) error {
 	return checkNames(names, "")
 }
 
-// parquetColumn reads the cells of a column in some row groups. A bad type or an infinite number
-// becomes the defect of the column.
+// parquetColumn reads the cells of a column in some row groups. A wrong type or an infinite number
+// becomes the field defect of the column.
 func parquetColumn(f *columnar.File, column int, groups []int) (*Column, error) {
 	name := oneLine(f.Columns[column].Name)
 	if f.Columns[column].Kind == columnar.Other {
@@ -75,8 +75,8 @@ func parquetColumn(f *columnar.File, column int, groups []int) (*Column, error) 
 }
 
 // WriteParquet writes the named columns of the table to a Parquet file, in the order of names. If
-// keep is not nil, it writes only the rows for which keep returns true. Columns keep their type
-// whatever rows are written.
+// keep is not nil, it writes only the rows for which keep returns true. Columns always keep their
+// type.
 func (t *Table) WriteParquet(path string, names []string, keep func(row int) bool) error {
 	columns, kinds := make([]*Column, len(names)), make([]columnar.Column, len(names))
 	for i, name := range names {

@@ -13,8 +13,7 @@ import (
 	"github.com/transdim/vti/internal/columnar"
 )
 
-// parquetFile returns a file in two row groups, written by a library that this project used
-// earlier.
+// parquetFile returns a file in two row groups, written by the library arrow-go.
 func parquetFile(t testing.TB) []byte {
 	t.Helper()
 	content, err := os.ReadFile(filepath.Join("testdata", "arrow-go.parquet"))

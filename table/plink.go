@@ -18,9 +18,9 @@ import (
 )
 
 const (
-	// phenotypeColumn and sexColumn are the names of the columns that the .fam file gives.
+	// phenotypeColumn and sexColumn are the names of the columns from the .fam file.
 	phenotypeColumn, sexColumn = "phenotype", "sex"
-	// maxGenotypes is the largest number of genotypes that are read, 32 GiB as numbers.
+	// maxGenotypes is the largest number of genotypes that are read, which take 32 GiB as float64.
 	maxGenotypes = 1 << 32
 )
 
@@ -72,7 +72,7 @@ type marker struct {
 	text       string
 	chromosome string
 	position   int
-	name       string // of the column
+	name       string // name of the column
 	place      string // chromosome:position:A1:A2
 }
 
@@ -189,8 +189,8 @@ func countMarkers(markers []marker) string {
 	return english.List(order, 30)
 }
 
-// eachRecord calls use with the fields of every line of a text that has six fields a line, whose
-// names are want.
+// eachRecord calls the function use for every line of a text with six fields a line. The text want
+// names the fields in errors.
 func eachRecord(content []byte, want string, use func(line int, text string, fields []string) error) error {
 	content, err := cleanText(content)
 	if err != nil {
@@ -213,8 +213,8 @@ func eachRecord(content []byte, want string, use func(line int, text string, fie
 	return nil
 }
 
-// parseBim reads the markers. The name of a marker is its id, or its place if the id is missing or
-// stands for several columns.
+// parseBim reads the markers. The name of a marker is its id, or the field place if the id is
+// missing or stands for several columns.
 func parseBim(content []byte) (markers []marker, err error) {
 	times := map[string]int{".": 2, "": 2, phenotypeColumn: 1, sexColumn: 1}
 	err = eachRecord(content, "chromosome, id, position in centimorgan, position, allele A1, allele A2", func(line int, text string, fields []string) error {
@@ -281,9 +281,9 @@ func (t *Table) parseFam(content []byte) error {
 	return err
 }
 
-// FillGenotypes returns the table with the mean of the marker in place of each missing genotype of
-// the named columns, and the number of cells replaced. The means are over the rows of seen, which
-// has the named columns as genotypes. A marker without any value gets 0.
+// FillGenotypes replaces each missing genotype of the named columns by the mean of its marker, and
+// returns the new table with the number of replaced cells. Means are over the rows of the table
+// seen, which has the named columns as genotypes. A marker without any value gets 0.
 func (t *Table) FillGenotypes(names []string, seen *Table) (*Table, int) {
 	wanted, markers := make(map[string]bool), make(map[string]*Column)
 	for _, name := range names {

@@ -107,7 +107,7 @@ func TestPlinkRegion(t *testing.T) {
 func TestPlinkPhenotypes(t *testing.T) {
 	for text, want := range map[string][]float64{
 		"1 2 0":      {0, 1, math.NaN()},
-		"0 1 0":      {0, 1, 0}, // there is no case: numbers
+		"0 1 0":      {0, 1, 0}, // without a case, phenotypes are numbers
 		"0 2 1.5":    {0, 2, 1.5},
 		"-9 NA 0.25": {math.NaN(), math.NaN(), 0.25},
 	} {
@@ -197,7 +197,7 @@ func FuzzPlink(f *testing.F) {
 	})
 }
 
-// A file in which no sex is known has no column for it, which nobody could use.
+// A file in which no sex is known gives no column sex.
 func TestUnknownSexIsNoColumn(t *testing.T) {
 	table := &Table{}
 	require.NoError(t, table.parseFam([]byte("f a 0 0 0 1.5\nf b 0 0 0 2.5\n")))

@@ -17,8 +17,8 @@ type Series struct {
 }
 
 // Series sorts values by the times in a column. It fails if times repeat and, unless even is "", if
-// they are not evenly spaced. The error ends with wants if times repeat, and with even if they are
-// not evenly spaced.
+// they are not evenly spaced. The first of these errors ends with the text wants, the second with
+// the text of even.
 func (t *Table) Series(column string, times, values []float64, wants, even string) (*Series, error) {
 	places, unit := t.Places()
 	s, order := &Series{Times: slices.Clone(times)}, make([]int, len(times))
@@ -37,7 +37,7 @@ func (t *Table) Series(column string, times, values []float64, wants, even strin
 	}
 	usual := stat.Quantile(0.5, stat.Empirical, slices.Sorted(slices.Values(gaps)), nil)
 	for i, gap := range gaps {
-		// Gaps of months or years, counted in days, differ by less than this.
+		// Gaps of months or years, counted in days, differ by a factor below 1.5.
 		if gap > 1.5*usual || gap < usual/1.5 {
 			return nil, fmt.Errorf("%s: %s goes from %g (%s %d) to %g (%s %d), where rows are usually %.6g apart: %s",
 				t.Path, column, s.Times[i], unit, s.Places[i], s.Times[i+1], unit, s.Places[i+1], usual, even)

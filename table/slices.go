@@ -64,8 +64,8 @@ func (f *ParquetFile) Names() ([]string, error) {
 	return names, checkNames(names, "")
 }
 
-// Table returns the named columns of one row group as a table, in the order of names. The levels of
-// a factor are the levels that occur in the row group. Places are row numbers in the file.
+// Table returns the named columns of one row group as a table, in the order of names. A factor has
+// only levels that occur in the row group. The places of rows are row numbers in the file.
 func (f *ParquetFile) Table(group int, names []string) (t *Table, err error) {
 	columns, err := f.columns(names)
 	if err != nil {

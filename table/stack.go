@@ -11,7 +11,7 @@ import (
 // Stack returns the named columns with the rows of second below the rows of first. The columns of
 // first determine whether a column holds numbers or labels. Stack returns an error if second lacks
 // columns, with the names of all these columns, or if second has text where first has numbers. Rows
-// keep their places in their tables.
+// keep the places (line or row numbers) of their own tables.
 func Stack(first, second *Table, names []string) (*Table, error) {
 	var missing []string
 	for _, name := range names {
@@ -58,7 +58,7 @@ func Stack(first, second *Table, names []string) (*Table, error) {
 }
 
 // With returns the table with c in place of the column of the same name, or as the last column if
-// there is none.
+// no column has this name.
 func (t *Table) With(c *Column) *Table {
 	out := *t
 	out.columns = slices.Clone(t.columns)
@@ -91,8 +91,9 @@ func (c *Column) Unseen(first int) (labels []string, rows []int) {
 	return labels, rows
 }
 
-// Below is [Stack] for rows that need a value in every named column. If second has missing cells,
-// Below returns an error that counts them or, with drop, leaves out their rows.
+// Below is [Stack] for rows of second that need a value in every named column. If second has
+// missing cells, Below returns an error that counts them or, if drop is true, leaves out their
+// rows.
 func (t *Table) Below(second *Table, names []string, drop bool) (both *Table, dropped int, err error) {
 	there := slices.DeleteFunc(slices.Clone(names), func(name string) bool { return !slices.Contains(second.Names(), name) })
 	missing, err := second.Missing(there)
@@ -114,10 +115,9 @@ func (t *Table) Below(second *Table, names []string, drop bool) (both *Table, dr
 	return both, dropped, err
 }
 
-// CheckSeen compares the rows of a column from row first on with the rows before. A label that does
-// not occur before is an error, which names the place of the label. note reports the number of
-// values outside the range of the earlier rows. If labels is true, the numbers of the column are
-// labels.
+// CheckSeen compares the cells of a column from row first on with the cells before. A label that
+// does not occur before row first is an error, which names its place. The text note gives the
+// number of values outside the range of the earlier rows. If labels is true, numbers are labels.
 func (t *Table) CheckSeen(c *Column, first int, labels bool) (note string, err error) {
 	if labels || c.Kind == Factor {
 		unseen, rows := c.Unseen(first)

@@ -50,13 +50,12 @@ type Column struct {
 	Levels []string
 	// Missing is the number of missing cells.
 	Missing int
-	// Genotype is set if the cells are numbers of copies of an allele, read from a file of
+	// Genotype is true if the cells are numbers of copies of an allele, read from a file of
 	// genotypes.
 	Genotype bool
 
 	// defect is the reason why the column cannot be used, which Lookup returns as an error. If the
-	// defect is a mixture of numbers and other texts, labels is the column with all cells as
-	// labels.
+	// defect is a mixture of numbers and texts, labels is the column with all cells as labels.
 	defect error
 	labels *Column
 }
@@ -175,8 +174,8 @@ func (t *Table) Names() []string {
 // table.
 func (t *Table) Place(row int) string { return fmt.Sprintf("%s %d", t.unit, t.places[row]) }
 
-// Lookup returns the column called name. If there is none, the error suggests the nearest names. If
-// a cell does not fit the column's type, the error names the cell.
+// Lookup returns the column called name. The error for an unknown name suggests similar names. If a
+// cell does not fit the column's type, the error names the cell.
 func (t *Table) Lookup(name string) (*Column, error) {
 	for _, c := range t.columns {
 		if c.Name == name {
@@ -189,8 +188,8 @@ func (t *Table) Lookup(name string) (*Column, error) {
 	return nil, fmt.Errorf("%s: no column %q; %s", t.Path, name, suggest(name, t.Names()))
 }
 
-// TextFound describes a text in a Factor column, for errors where numbers are required: `text ("a"
-// in line 2)`.
+// TextFound describes the first text in a Factor column, for errors in which numbers are required:
+// `text ("a" in line 2)`.
 func (t *Table) TextFound(c *Column) string {
 	row := max(0, slices.IndexFunc(c.Codes, func(code int) bool { return code >= 0 }))
 	note := ""
@@ -204,10 +203,9 @@ func (t *Table) TextFound(c *Column) string {
 // belong to the table and must not be changed.
 func (t *Table) Places() (numbers []int, unit string) { return t.places, t.unit }
 
-// repeat returns the column with row i repeated times[i] times. It removes levels that no row has
-// any more.
+// repeat returns the column with row i repeated times[i] times. It removes levels without a row.
 func (c *Column) repeat(times []int) *Column {
-	if c.defect != nil { // the column holds no cells
+	if c.defect != nil { // a column with a defect has no cells
 		return c
 	}
 	out := &Column{Name: c.Name, Kind: c.Kind, Values: repeat(c.Values, times), Codes: repeat(c.Codes, times), Genotype: c.Genotype}
@@ -252,7 +250,7 @@ func newFactor(name string, texts []string, missing []bool) *Column {
 	return codedFactor(name, levels, codes)
 }
 
-// codedFactor makes a Factor column from codes, which are indices into levels, −1 where missing.
+// codedFactor makes a Factor column from codes: indices into levels, or −1 for a missing cell.
 func codedFactor(name string, levels []string, codes []int32) *Column {
 	c := &Column{Name: name, Kind: Factor, Levels: slices.Sorted(slices.Values(levels)), Codes: make([]int, len(codes))}
 	ranks := make([]int, len(levels))
@@ -270,11 +268,11 @@ func codedFactor(name string, levels []string, codes []int32) *Column {
 	return c
 }
 
-// ErrMixed is wrapped by the error for a column such as 1, 2 and 3+; see [Table.WithLabels].
+// ErrMixed is wrapped by the error for a column with cells 1, 2 and 3+; see [Table.WithLabels].
 var ErrMixed = errors.New("numbers mixed with text")
 
 // mixedColumn is the error for a column of numbers mixed with texts. Its text is the text of the
-// error for a cell of the wrong type.
+// wrapped error.
 type mixedColumn struct{ error }
 
 func (mixedColumn) Is(target error) bool { return target == ErrMixed }
@@ -301,7 +299,7 @@ func (t *Table) TextAmongNumbers(name string) string {
 	return english.List(parts, 5)
 }
 
-// WithLabels returns the table in which those named columns that mix numbers and texts hold labels.
+// WithLabels returns the table in which named columns with numbers and texts hold labels.
 func (t *Table) WithLabels(names ...string) *Table {
 	out := *t
 	out.columns = slices.Clone(t.columns)
