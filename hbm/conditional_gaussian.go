@@ -16,8 +16,8 @@ import (
 const startLogSD = -1
 
 // gaussian is a normal distribution of a latent variable given earlier variables. The encoding of a
-// member, its repetition over plates, holds the mean, the covariance, and the coefficients of a
-// regression on the earlier variables.
+// member (a repetition of the variable over plates) holds the mean, the covariance, and the
+// coefficients of a regression on the earlier variables.
 type gaussian struct {
 	dense bool // whether the covariance of a member is dense; else it is diagonal
 }

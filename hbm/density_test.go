@@ -120,7 +120,8 @@ func TestDensitiesAgainstNaiveForms(t *testing.T) {
 }
 
 // Draws have the mean and the standard deviation of their density. The tolerance is 5 standard
-// errors, for the standard deviation by the fourth moment: a false alarm in 10⁵ choices of seeds.
+// errors, which for the standard deviation come from the fourth moment: a false alarm in 10⁵
+// choices of seeds.
 func TestDrawsHaveTheirMoments(t *testing.T) {
 	const n = 20000
 	device := open(t)

@@ -56,36 +56,36 @@
 //	model.go, plate.go, term.go
 //	                          variables, repetition, parameters and numbers
 //	over.go                   a model over a space of models as a vti.Target
-//	over_family.go            a family over its models as the flow of a vti.Config
-//	over_batch.go             steps of its training on some members of each plate
-//	over_amortized.go         steps of its training on simulated data sets, each of its own model
-//	over_weighed.go           evidences of its models by weights of that family, member by member
+//	over_family.go            a variational family for all models of a space, a vti.Flow
+//	over_batch.go             training of such a family on some members of each plate
+//	over_amortized.go         training on simulated data sets, each from its own model
+//	over_weighed.go           evidences of models by importance weights, member by member
 //	over_ceiling.go           the largest likelihood of a model, which bounds its evidence
 //	presence.go               densities and encodings of the numbers that a model has
 //	density.go                distributions
-//	link.go                   their values, and real numbers in which to infer them
+//	link.go                   maps from real numbers to the values of distributions
 //	simulate.go               draws from the model
 //
 // Families of approximations:
 //
 //	family.go                 the families, and their draws
 //	conditional_flow.go, conditional_gaussian.go
-//	                          a variable given those before it
+//	                          a variable given the variables before it
 //	encoder_sets.go, encoder_attention.go
 //	                          encodings of members, computed from the data
 //
 // Training:
 //
-//	config.go, fit.go         Fit, of the engine
+//	config.go, fit.go         settings, and Fit
 //	minibatch.go, feed.go     the members in a step, and their free encodings
-//	replica.go                their part of the graph, and densities of model and family there
+//	replica.go                part of a model in a graph, with densities of model and family
 //	amortize.go               training over simulated data sets of one model
 //	special.go                functions with the right derivative everywhere
 //
 // Answering:
 //
 //	posterior.go              Posterior: draws and the evidence lower bound
-//	certify.go                the certificate: is the family the posterior
-//	weighing.go               weights, and effects of each group integrated by themselves
-//	widening.go               a wider family beside one that may be too narrow, in equal parts
+//	certify.go                the certificate: how far the family is from the posterior
+//	weighing.go               importance weights, group by group
+//	widening.go               draws from wider distributions, if a family is too narrow
 package hbm

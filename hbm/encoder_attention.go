@@ -40,7 +40,8 @@ func (s *setEncoder) attention(ctx *context.Context, set *sets, x, weight *Node)
 	return Squeeze(s.attend(ctx.In("seed"), set, x, weight, 1), rank-1+len(set.to)-len(set.from))
 }
 
-// attend lets learned points attend to the members of each set: [to..., draws, points, hidden].
+// attend lets learned points attend to the members of each set. It returns the results of the
+// points, [to..., draws, points, hidden].
 func (s *setEncoder) attend(ctx *context.Context, set *sets, x, weight *Node, points int) *Node {
 	rank := x.Rank()
 	g, dtype := x.Graph(), x.DType()

@@ -39,8 +39,8 @@ func fit(t testing.TB, m *Model, data Values, cfg Config) *Posterior {
 }
 
 // A fit comes near the exact evidence and posterior. Branch holds the exact posterior, and so do
-// the affine block of PAVI-F and a joint normal distribution. The posterior of three groups is
-// nearly independent here, so that the mean field is near it as well.
+// the affine block of PAVI-F and a joint normal distribution. The means of three groups are nearly
+// independent a posteriori, so that the mean field comes near too.
 func TestFitEffects(t *testing.T) {
 	testkit.Slow(t)
 	e := newEffects(3, 50, 2)

@@ -12,8 +12,8 @@ import (
 type Link interface {
 	// Support returns the set of values.
 	Support() Support
-	// Dim returns the number of real numbers behind a value of the given shape, or an error if
-	// there are no values of this shape.
+	// Dim returns the number of real numbers that ToEvent maps to a value of this shape, or an
+	// error if there are no values of this shape.
 	Dim(event []int) (int, error)
 	// ToEvent maps u [..., Dim] to values [..., event...], with the logarithm of the absolute
 	// determinant of the derivative, [...].

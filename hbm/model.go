@@ -176,7 +176,7 @@ func (v *Variable) Members() int { return sizeOf(v.plates) }
 // EventSize returns the number of entries in the value of one member.
 func (v *Variable) EventSize() int { return product(v.event) }
 
-// Parents returns the variables on which the density depends, each once, in its order.
+// Parents returns the variables on which the density depends, each once, in order of its terms.
 func (v *Variable) Parents() []*Variable {
 	var parents []*Variable
 	for _, term := range v.density.terms {

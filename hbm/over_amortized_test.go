@@ -163,7 +163,8 @@ func TestDrawModels(t *testing.T) {
 	require.NotEqual(t, drawn[shares][:3], drawn[shares][3:])
 }
 
-// Weights serve models of the same variables only, and Amortize needs families that read data.
+// The weights of a family serve only models with the same variables, and Amortize needs families
+// that read data.
 func TestAmortizedOverModelsMistakes(t *testing.T) {
 	c := newChosenRegression(t)
 	cfg := Config{Family: PAVIE, Amortize: 4, Seed: 1, DType: dtypes.Float64}

@@ -49,7 +49,8 @@ const (
 )
 
 // bound returns the local maximum of the log likelihood of the model of code that maximisation from
-// theta [D] reaches, or +Inf if it reaches none. With one mode this is the largest value.
+// theta [D] reaches, or +Inf if it reaches none. If the likelihood has one mode, this is its
+// largest value.
 func (c *ceilings) bound(code []int32, theta []float64) float64 {
 	var failed error
 	slopeAt := func(theta []float64) (value float64, gradient []float64) {

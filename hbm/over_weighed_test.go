@@ -176,7 +176,7 @@ func TestFamiliesOfManyFeatures(t *testing.T) {
 	}
 }
 
-// manyFeatures has twenty features for models with the first site, and none for others.
+// manyFeatures has twenty features for models whose code begins with 1, and none for other models.
 type manyFeatures struct{ *space.Subsets }
 
 func (manyFeatures) FeatureDim() int { return 20 }

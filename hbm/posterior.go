@@ -162,7 +162,7 @@ func (p *Posterior) Sample(ctx gocontext.Context, n int, name string) (*Draws, e
 	return p.sample(ctx, n, name, true)
 }
 
-// largestChunk bounds members times draws in one graph of the whole model.
+// largestChunk bounds the product of members and draws in one graph of the whole model.
 const largestChunk = 1 << 18
 
 func (p *Posterior) sample(ctx gocontext.Context, n int, name string, values bool) (*Draws, error) {

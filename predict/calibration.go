@@ -47,8 +47,8 @@ const notable = 0.01
 
 // Calibrate compares the probability integral transforms of leave-one-out predictions with the
 // uniform distribution, which they have if predictions are calibrated. For discrete distributions,
-// spike holds the predictive probability of the observed response of each row; it is nil for
-// others.
+// spike holds the predictive probability of the observed response of each row; it is nil for other
+// distributions.
 func Calibrate(loo *LOO, spike []float64, seed uint64) *Calibration {
 	n := float64(len(loo.Rows))
 	pit := make([]float64, len(loo.Rows))

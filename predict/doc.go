@@ -7,7 +7,7 @@
 //   - [Summarise]: the expected value and a new response of each row, averaged over models;
 //   - [EffectsOf]: marginal means, their differences, and the response along a predictor, of a run
 //     ([Source]);
-//   - [LeaveOneOut]: how well each row is predicted from all others, by Pareto-smoothed importance
+//   - [LeaveOneOut]: how well the other rows predict each row, by Pareto-smoothed importance
 //     sampling (PSIS-LOO; Vehtari, Gelman and Gabry 2017), without a refit;
 //   - [Calibrate]: whether these predictions have the right spread: the probability
 //     integral transforms of the rows are then uniform (Dawid 1984);

@@ -26,7 +26,7 @@ type Formula struct {
 	// Varying are the parenthesised terms, in the order of the formula. Nested groupings a/b are
 	// written out as a and a:b.
 	Varying []Varying
-	// Offsets are added to the linear predictor as they are.
+	// Offsets are added to the linear predictor with the coefficient 1.
 	Offsets []Variable
 	// Smooths are smooth functions s(x), whose linear parts are among Terms.
 	Smooths []Smooth

@@ -12,8 +12,8 @@ import (
 // Population terms are joined by "+". a:b is an interaction, a*b stands for a + b + a:b, a/b for a
 // + a:b, and "- a" takes a term away. (a + b + c)^2 stands for the terms and their products of two,
 // and "." for all columns that are not named (see [Formula.Expand]). The intercept is in the
-// formula unless 0 or -1 takes it away. offset(x) adds a column, or a function of columns, as it
-// is.
+// formula unless 0 or -1 takes it away. offset(x) adds a column, or a function of columns, with the
+// coefficient 1.
 //
 // (terms | group) lets the coefficients of terms vary by group. They are correlated with each
 // other, or independent of each other with ||. An intercept varies too, unless it is taken away. A

@@ -10,9 +10,9 @@ import (
 	"github.com/transdim/vti/internal/english"
 )
 
-// orthogonalPolynomials returns the polynomials of degrees 1 to degree of x, as R's poly. Over rows
-// 0 to seen−1 they have mean zero, unit length, and are orthogonal to each other; over later rows
-// they are the same functions. With p_0 = 1, p_−1 = 0 and n_k = Σ p_k² over rows 0 to seen−1,
+// orthogonalPolynomials returns the polynomials of degrees 1 to degree of x, like R's poly. Over
+// rows 0 to seen−1 they have mean zero, unit length, and are orthogonal to each other; over later
+// rows they are the same functions. With p_0 = 1, p_−1 = 0 and n_k = Σ p_k² over rows 0 to seen−1,
 //
 //	p_{k+1} = (x − a_k) p_k − n_k / n_{k−1} p_{k−1},   a_k = Σ x p_k² / n_k.
 func orthogonalPolynomials(x []float64, seen, degree int) ([][]float64, error) {

@@ -30,8 +30,8 @@ func TestBasisIsThatOfMgcv(t *testing.T) {
 			assert.InDelta(t, want[0][i], covariance.At(i, i), 2e-6)
 			assert.InDelta(t, want[1][i], covariance.At(0, i), 2e-6)
 		}
-		// Later rows have the same functions: a copy of a row has its values, and beyond the knots
-		// they are lines.
+		// Later rows have the same functions: a copy of a row has equal values, and outside the
+		// knots the functions are lines.
 		later, err := Smooth{Variable{Column: "x"}, k}.Basis(append(append([]float64{}, smoothed...), 5, 10, 11, 12), len(smoothed))
 		require.NoError(t, err)
 		n := len(smoothed)

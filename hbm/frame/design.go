@@ -224,7 +224,8 @@ func (f *Frame) checkGrouping(g *Grouping) error {
 }
 
 // noteApart warns of correlations between columns that are not both nonzero in any group, for
-// example levels of a factor that is also the grouping. The data do not determine them.
+// example levels of a factor that is also the grouping. The data do not determine such
+// correlations.
 func (f *Frame) noteApart(g *Grouping) {
 	in := make([]map[int]bool, len(g.Columns)) // groups in which a column is not always zero
 	for c := range in {

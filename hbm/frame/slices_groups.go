@@ -74,7 +74,7 @@ type slicedGrouping struct {
 	levels []string
 }
 
-// keys returns the labels of each row of a slice, as the key of its group.
+// keys returns the key of the group of each row of a slice: the numbers of its labels.
 func (s *slicedTable) keys(t *table.Table, g *slicedGrouping) ([]cellKey, error) {
 	keys := make([]cellKey, t.Rows())
 	for i := range keys {

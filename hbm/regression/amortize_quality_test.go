@@ -88,8 +88,8 @@ func (t *madeTable) csv() string {
 	return text.String()
 }
 
-// kinds returns the kinds of tables for a response: tables like the training tables, and unlike
-// them.
+// kinds returns the kinds of tables for a response: tables like the tables of training, and tables
+// unlike them.
 func kinds(response likelihood.Kind) []tableKind {
 	new := tableKind{"new", 10, func(*rand.Rand, *madeTable) {}}
 	if response == likelihood.PoissonKind {

@@ -84,7 +84,7 @@ func (r *Regression) describe(result *Result, s *posteriorSample) {
 // fillUnpooled estimates the effects of each level from only the rows of this level, by least
 // squares on the residuals of population effects and effects of other groupings. Shrinkage moves
 // effects away from these estimates. Levels of too few rows, and responses that are not continuous,
-// have none.
+// have no estimates.
 func (r *Regression) fillUnpooled(result *Result, s *posteriorSample) {
 	if !r.Frame.Response.Continuous() || len(result.Varying) == 0 {
 		return

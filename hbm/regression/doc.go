@@ -23,7 +23,7 @@
 //	regression.go             Regression: likelihood, priors, and the coordinates of θ
 //	monotonic.go              monotonic effects of ordered predictors
 //	planes.go                 responses with several linear predictors a row
-//	working_scale.go          the working scale, and identical rows, counted
+//	working_scale.go          centred and scaled columns, and merging of equal rows
 //	select.go                 which terms a model has: codes, masks, prior of models
 //	hyperparameters.go        standard deviations, correlations and noise from θ, and their prior
 //	response.go               the distribution of a response given its linear predictors
@@ -31,9 +31,9 @@
 //	joint_conditional.go      effects given hyperparameters, and the solution for their mean
 //	effort.go                 which answers need no training, and their numbers of draws
 //	integral.go               the integrals over the hyperparameters of all models
-//	run_integral.go           the answer without training, and comparison of others with it
-//	laplace.go                all effects for other responses: their normal approximation, draws
-//	laplace_climb.go          and the search for its mode
+//	run_integral.go           the answer without training, and its comparison with trained ones
+//	laplace.go                all effects for other responses: normal approximation and draws
+//	laplace_climb.go          search for the mode of the normal approximation
 //	inner_integral.go         the effects of one grouping integrated out, or drawn, on the host
 //	target.go                 the log joint density as a vti.Target, for flows
 //	gaussian.go, quadrature.go   the effects of one grouping integrated out

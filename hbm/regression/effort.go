@@ -155,8 +155,8 @@ func (r *Regression) weighable() bool {
 }
 
 // fewHyperparameters reports whether every model has at most exactHyperparameters hyperparameters.
-// It does not count shares of the steps of monotonic effects, nor a number of further
-// hyperparameters, the argument others.
+// It does not count shares of the steps of monotonic effects, nor further hyperparameters, whose
+// number is the argument others.
 func (r *Regression) fewHyperparameters(others int) bool {
 	for _, mask := range r.space.masks {
 		if len(r.hyperparameters(mask))-others-r.sticks(mask) > exactHyperparameters {
@@ -196,7 +196,7 @@ const (
 // finds a proposal for the last model, which has all hyperparameters. Other models use the part of
 // this proposal for their hyperparameters, whose posteriors are similar. If the proposal does not
 // suit a model that may matter, it is refined for that model. Models with monotonic effects have
-// other proposals.
+// their own proposals.
 func (f *integral) pilots(ctx gocontext.Context, e effort) error {
 	last := f.list[len(f.list)-1]
 	if err := f.drawFirst(ctx, last, e, pilotDraws); err != nil {

@@ -32,8 +32,9 @@ func (p *PlateModel) answerIntegral(ctx gocontext.Context, posterior *hbm.Poster
 	return r.finishInfer(result, sample, clock)
 }
 
-// inferSelection implements Infer for a selection of terms. Models are weighed by integrals or, if
-// there are none without training (see [Regression.Trains]), by draws of the trained family.
+// inferSelection implements Infer for a selection of terms. The evidences of models come from
+// integrals or, if these would need training (see [Regression.Trains]), from weighted draws of the
+// trained family.
 func (r *Regression) inferSelection(ctx gocontext.Context, device *gpu.Device, cfg InferRun, above [][]int, clock *run.Clock) (*Result, error) {
 	path := filepath.Join(cfg.Model, rundir.PosteriorFile)
 	info, err := checkpoint.ReadInfo(path)

@@ -19,7 +19,7 @@ import (
 //	v | y, h ~ N(v̂, P⁻¹),   P = Fᵀ DᵀD F / σ² + I,   P v̂ = Fᵀ Dᵀ (y − D μ) / σ²,
 //	−2 log p(y | h) = n log 2πσ² + log |P| + |y − D (μ + F v̂)|² / σ² + |v̂|²
 //
-// (Bates et al. 2015, section 3). Few entries of P are not zero, the same ones for all h and
+// (Bates et al. 2015, section 3). Few entries of P are not zero, at the same places for all h and
 // models. So its Cholesky factor costs little even for many effects.
 type jointEffects struct {
 	r       *Regression

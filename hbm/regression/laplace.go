@@ -252,7 +252,7 @@ func (p *outerProposal) outerTheta(v []float64, mask []bool, theta []float64) {
 	})
 }
 
-// unused returns the log density of the standard normal effects v that the model lacks. Its
+// unused returns the log density of the standard normal effects v that the model lacks. The
 // proposal has the same factor. logScale is the logarithm of the product of the prior standard
 // deviations of the population effects in the model.
 func (p *outerProposal) unused(v []float64, mask []bool) (logNormal, logScale float64) {

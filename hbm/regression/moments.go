@@ -16,8 +16,8 @@ import (
 )
 
 // mostMoments is the largest number of entries, draws times quantities, of each of the matrices
-// value and within, from which means and standard deviations are computed. Both take at most 256
-// MiB.
+// value and within, from which means and standard deviations are computed. The two matrices take at
+// most 256 MiB.
 const mostMoments = 1 << 24
 
 // momentDraws holds weighted draws of the summarised quantities, in the units of the table:

@@ -187,7 +187,8 @@ func rowsAt(m *mat.Dense, rows []int) *mat.Dense {
 	return some
 }
 
-// timesOf returns, for some distinct rows, the numbers of table rows they stand for, or nil for 1.
+// timesOf returns, for some distinct rows, the numbers of table rows that they stand for; nil if
+// all are 1.
 func (r *Regression) timesOf(rows []int) []float64 {
 	if r.times == nil {
 		return nil

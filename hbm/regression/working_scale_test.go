@@ -189,8 +189,8 @@ func TestAnswersOfDistinctRows(t *testing.T) {
 	}
 }
 
-// Rows that differ in a value on which their density depends stay apart. Few repeats, or repeats of
-// a gaussian response, are left alone.
+// Rows that differ in a value on which their density depends are not merged. Equal rows are not
+// merged if they are few, or if the response is gaussian.
 func TestRowsThatDiffer(t *testing.T) {
 	opt := frame.Options{Formula: "n ~ x + offset(o) + (0 + z | g)", Response: likelihood.PoissonKind}
 	base := []string{"1", "0.5", "2", "1", "a"}
