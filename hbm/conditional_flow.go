@@ -130,5 +130,5 @@ func (f *flows) pull(ctx *context.Context, l *latent, in conditionalInputs, u *N
 	return Reshape(z, u.Shape().Dimensions...), Add(Reshape(logDetFlow, p.leading...), BroadcastToDims(p.logScale, p.leading...))
 }
 
-// shapeOf returns the shape of a node of the replica's type.
+// shapeOf returns a shape with the float type of a replica, which is part of a model in a graph.
 func shapeOf(r *replica, dims []int) shapes.Shape { return shapes.Make(r.dtype, dims...) }

@@ -32,7 +32,8 @@ func (n gaussian) width(l *latent) int {
 	return width
 }
 
-// normalParts holds the parameters of a normal distribution, from an encoding.
+// normalParts holds the parameters of a normal distribution, from an encoding. Their unit is the
+// typical sd, the standard deviation of the prior at typical values of the parents.
 type normalParts struct {
 	center       *Node // mean of u given the variables before, [plates..., draws or 1, U]
 	logSD        *Node // log diagonal of the factor of the covariance, in units of typical sd

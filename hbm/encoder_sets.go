@@ -279,7 +279,7 @@ type sets struct {
 	axis     int
 }
 
-// sum adds x [from..., rest...] over each set: [to..., rest...].
+// sum returns the sums of x [from..., rest...] over each set, [to..., rest...].
 func (s *sets) sum(x *Node) *Node {
 	return s.reduce(x, 0, func(x *Node) *Node { return ReduceSum(x, s.axis) },
 		func(start, index, x *Node) *Node { return ScatterSum(start, index, x, false, false) })
@@ -315,7 +315,7 @@ func (s *sets) reduce(x *Node, start float64, whole func(x *Node) *Node, scatter
 	return transposed(scatter(zeros, s.position(s.from[s.axis], s.to[s.axis]), x), back)
 }
 
-// spread gives each member the value of its set: [to..., rest...] to [from..., rest...].
+// spread returns the value of its set for each member: x [to..., rest...] as [from..., rest...].
 func (s *sets) spread(x *Node) *Node { return s.align(x, s.to, s.from) }
 
 // memberWeights returns the products of the weights of members of plates, with axes of size 1 up to

@@ -83,7 +83,7 @@ func (c *classes) encodings(t *testing.T, wrap func(s *setEncoder) encoder, dtyp
 	require.NoError(t, err)
 	_, err = exec.Exec(f.inputs(selected)...) // creates the graph variables
 	require.NoError(t, err)
-	for variable := range variables.IterVariables() { // so that none of them is zero
+	for variable := range variables.IterVariables() { // no weight stays zero
 		value, err := variable.Value()
 		require.NoError(t, err)
 		random := stream.Rand(1, variable.ScopeAndName())

@@ -233,7 +233,8 @@ func (d *descent) inputsOf(l *latent, draws int) conditionalInputs {
 	return in
 }
 
-// place sets a latent variable from unconstrained numbers. It returns log |det| of the link.
+// place sets a latent variable from unconstrained numbers. It returns the log determinant of the
+// link.
 func (d *descent) place(l *latent, in conditionalInputs, u *Node) (logLink *Node) {
 	d.r.unconstrained[l.Variable] = u
 	if in.present != nil { // numbers that the model lacks are zero

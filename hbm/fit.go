@@ -32,8 +32,8 @@ const networkRate = 1. / 20
 const networkScope = "network"
 
 // Fit trains a variational family on the posterior of the latent variables of a model given data,
-// by stochastic gradients of the reduced ELBO (PAVI eq. 6). It is [vti.Fit] of a space of one
-// model.
+// by stochastic gradients of an ELBO estimated from some members of each plate (PAVI eq. 6). It is
+// [vti.Fit] of a space of one model.
 //
 // If ctx is cancelled, Fit finishes the step in progress, writes a checkpoint if the configuration
 // names one, and returns the posterior trained so far with an error that wraps ctx.Err(). Any other

@@ -52,7 +52,7 @@ func (m *Model) Dim() int {
 	return dim
 }
 
-// Coordinates returns the places of the unconstrained numbers of a latent variable in θ,
+// Coordinates returns the indices in θ of the unconstrained numbers of a latent variable,
 // [plates..., U] in row-major order.
 func (m *Model) Coordinates(v *Variable) []int {
 	first := 0

@@ -171,8 +171,9 @@ func TestOverFactorised(t *testing.T) {
 	}
 }
 
-// alone returns the exact probabilities that term k is in, and that its coefficient varies. Only
-// its sums z_j = s β_j + √s ε_j over the rows of group j matter, which have four models.
+// alone returns the exact probabilities that term k is in, and that its coefficient varies. In
+// group j only the sum z_j = s β_j + √s ε_j over rows matters, for s = Σ_r x_rk². The probabilities
+// are sums over four models.
 func (c *termsModel) alone(k int) [2]float64 {
 	var logs []float64
 	for _, code := range [][2]float64{{0, 0}, {0, 1}, {1, 0}, {1, 1}} {

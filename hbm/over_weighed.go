@@ -37,7 +37,8 @@ type weighed struct {
 
 // weighedStages lists the stages in which evidences of single models are estimated. A model takes
 // part in a stage unless the draws of the stage before show reliably that its log evidence is more
-// than within (in nats) below the largest. Each stage has a quarter of the draws of the next.
+// than the field within, in nats, below the largest. Each stage has a quarter of the draws of the
+// next.
 var weighedStages = []struct {
 	draws  int
 	within float64

@@ -26,7 +26,7 @@ func withPresence(logProb, present *Node, rank int) *Node {
 		return wholly(logProb, present)
 	}
 	flat := Reshape(logProb, append(slices.Clone(logProb.Shape().Dimensions[:rank]), -1)...)
-	if flat.Shape().Dim(-1) != present.Shape().Dim(-1) { // not one density a number
+	if flat.Shape().Dim(-1) != present.Shape().Dim(-1) { // densities are not of single numbers
 		return wholly(ReduceSum(flat, -1), present)
 	}
 	return sumPresent(flat, present)

@@ -76,7 +76,7 @@ func newRatings(t testing.TB, file string, share float64) *ratings {
 	return r
 }
 
-// predictive returns the mean log density of the held-out ratings, each averaged over the draws.
+// predictive returns the mean over held-out ratings of log p, where p is a mean density over draws.
 func (r *ratings) predictive(draws *Draws) float64 {
 	var total float64
 	for i, y := range r.heldOut {

@@ -28,8 +28,8 @@ type weighing struct {
 	plate        *Plate
 	outer, inner int
 	until        time.Time // the time at which draws end; see CertifyConfig
-	// logWeights holds the log weight of each draw, and halfWeights its log weight from the first
-	// half of the inner draws
+	// logWeights holds the log weight of each draw, and halfWeights the log weight from only the
+	// first half of the inner draws
 	logWeights, halfWeights []float64
 	// shares holds, for each draw, the density of its noise under the family divided by the density
 	// under the mixture with wider noise. The expectation of this ratio is 1. As a control variate

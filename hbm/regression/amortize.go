@@ -82,7 +82,7 @@ func (r *Regression) amortized(above [][]int) (*PlateModel, error) {
 	}
 	var inner *varyingGroup
 	depth := map[string]int{}
-	for range r.groups { // passes enough for the depths of all groupings
+	for range r.groups { // enough passes to find the depths of all groupings
 		for i, g := range r.groups {
 			for _, k := range above[i] {
 				depth[g.Name] = max(depth[g.Name], 1+depth[r.groups[k].Name])
@@ -97,7 +97,7 @@ func (r *Regression) amortized(above [][]int) (*PlateModel, error) {
 	return r.plates(above, make([]float64, r.Dim()), inner, func(g *plateGroup) int { return depth[g.Name] })
 }
 
-// InferCommand is the command of a result of [Regression.Infer].
+// InferCommand is the command that a result of [Regression.Infer] names.
 const InferCommand = "hbm infer"
 
 // InferRun holds the settings of [Regression.Infer]: trained model, certificate and files.

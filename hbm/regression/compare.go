@@ -48,8 +48,8 @@ type Estimates struct {
 }
 
 // Compare sets two finished regressions on the same rows of the same table side by side. If their
-// formulas differ, the log evidences compare the formulas. It refuses other tables, rows or
-// responses.
+// formulas differ, the log evidences compare the formulas. It refuses runs on different tables,
+// rows or responses.
 func Compare(a, b *StoredRun) (*Comparison, error) {
 	if err := run.SameTable(a.Dir, &a.Record.Header, b.Dir, &b.Record.Header); err != nil {
 		return nil, err

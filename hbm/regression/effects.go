@@ -17,7 +17,7 @@ import (
 // Numbers of equally weighted draws for the summaries of a regression.
 const (
 	mostDraws    = 4000
-	fewestDraws  = 500     // for a regression with many levels
+	fewestDraws  = 500     // number of draws of a regression with many levels
 	drawnEffects = 2 << 20 // total number of drawn effects, about
 	drawChunk    = 64      // number of draws that share a stream of random numbers
 )

@@ -35,7 +35,8 @@ type FamilyRun struct {
 	Certify hbm.CertifyConfig
 	// Dir is the run directory, which must exist; "" keeps no files.
 	Dir string
-	// MaxTime, if not 0, is the time after which work ends; each model has its first draws.
+	// MaxTime, if not 0, is the time after which work ends. Every model gets its first draws even
+	// then.
 	MaxTime time.Duration
 	// Status, if not nil, is called with a description of the next step.
 	Status func(text string)

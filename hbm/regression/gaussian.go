@@ -141,7 +141,7 @@ func (l gaussianRows) logDensity(w *Node, factor [][]*Node, logNoise *Node) *Nod
 			errors[a] = Sub(errors[a], Einsum("bw,jw->bj", w, table2(w, l.v[a].RawMatrix().Data, l.levels, l.width)))
 		}
 	}
-	// R^z Λ; its square is the covariance
+	// R^z Λ, whose product with its transpose is the covariance without noise
 	spread := make([][]*Node, l.q)
 	for a := range spread {
 		spread[a] = make([]*Node, l.q)

@@ -17,7 +17,8 @@ import (
 	"github.com/transdim/vti/run"
 )
 
-// answerIntegral answers by integrals, which need no training. Only the ELBO is by the family.
+// answerIntegral answers by integrals, which need no training. Only the ELBO comes from the trained
+// family.
 func (p *PlateModel) answerIntegral(ctx gocontext.Context, posterior *hbm.Posterior, result *Result, clock *run.Clock) error {
 	r := p.regression
 	elbo, _, err := posterior.ELBO(ctx, elboDraws, "elbo")
@@ -67,7 +68,7 @@ func (r *Regression) inferSelection(ctx gocontext.Context, device *gpu.Device, c
 // fillIntegral writes the answer by integrals to a result.
 func (r *Regression) fillIntegral(ctx gocontext.Context, result *Result) (*posteriorSample, error) {
 	e := r.effort()
-	if r.Options.Select { // a single model takes only a second without this
+	if r.Options.Select { // a single model takes only a second in any case
 		e = e.opened()
 	}
 	found, err := r.integrate(ctx, e, *result.Seed, nil)

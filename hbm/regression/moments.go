@@ -153,7 +153,7 @@ func (r *Regression) momentsOfSample(sample vti.WeightedSample, seed uint64) *mo
 	return m
 }
 
-// firstQuantity returns the place of the first effect of a grouping among the quantities.
+// firstQuantity returns the index of the first effect of a grouping among the quantities.
 func (r *Regression) firstQuantity(group int) int {
 	first := r.effectCount() + len(r.sdNames)
 	for _, g := range r.groups[:group] {

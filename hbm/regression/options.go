@@ -30,8 +30,8 @@ var sdPriors = enum.New[SDPrior]("prior of standard deviations", "half-normal", 
 // String returns the name on the command line.
 func (p SDPrior) String() string { return sdPriors.String(p) }
 
-// text writes the prior in the syntax of the flag --prior, with the rate of an exponential prior,
-// and with the scale of another.
+// text writes the prior in the syntax of the flag --prior, with the rate of an exponential prior
+// and the scale of other priors.
 func (p SDPrior) text(scale float64) string {
 	if p == ExponentialSD {
 		return fmt.Sprintf("%s(%.4g), mean %.4g", p, 1/scale, scale)

@@ -72,7 +72,7 @@ func orderedEvidence(y, x []float64, group []int, groups int, cdf, quantile func
 					for n := range nodes {
 						product := make([]float64, groups)
 						for g := range product {
-							product[g] = math.Exp(weights[n] + distuv.UnitNormal.LogProb(nodes[n][0])) // not in the rule
+							product[g] = math.Exp(weights[n] + distuv.UnitNormal.LogProb(nodes[n][0])) // the weights lack this factor
 						}
 						for i, v := range y {
 							p := below[i][n][a]

@@ -47,8 +47,8 @@ type Regression struct {
 	space       *effectSpace
 	questions   []question
 	sdNames     []string // names from listSDs
-	// logJacobian, added to the log density of the working response, gives the log density of the
-	// response in the table
+	// logJacobian is added to the log density of the standardised response to get the log density
+	// of the response in the table
 	logJacobian float64
 	likelihood  func() groupedLikelihood // density of the response for flows; made when it is first called
 	joint       func() *jointEffects     // effects, for the distinct rows; made when it is first called
@@ -75,11 +75,11 @@ type varyingGroup struct {
 type coordinateKind int
 
 const (
-	populationCoordinate coordinateKind = iota // β
+	populationCoordinate coordinateKind = iota // coefficient β of a population column
 	sdCoordinate                               // τ of a standard deviation; see scaleMap
 	partialCoordinate                          // z of a partial correlation; see partialMap
 	noiseCoordinate                            // log σ
-	effectCoordinate                           // u
+	effectCoordinate                           // effect u of an outer grouping
 	cutCoordinate                              // z of a cut point; see likelihood.OrderedCategories
 	stepCoordinate                             // coefficient of a later step of a monotonic effect; its first step has the prior
 	stickCoordinate                            // z of a share of a step; see monotonic
@@ -268,8 +268,8 @@ func (r *Regression) centre() float64 {
 // Dim returns D, the number of coordinates.
 func (r *Regression) Dim() int { return len(r.coordinates) }
 
-// LogJacobian returns the number to be added to log evidences of the working response to get log
-// evidences of the response in the units of the table.
+// LogJacobian returns the number to be added to log evidences of the standardised response to get
+// log evidences of the response in the units of the table.
 func (r *Regression) LogJacobian() float64 { return r.logJacobian }
 
 // Priors describes the likelihood and each prior in one line, in the units of the table.

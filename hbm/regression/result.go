@@ -61,7 +61,7 @@ type Result struct {
 	Notes []string `json:"notes,omitempty"`
 	Steps int      `json:"steps,omitempty"`
 	run.Work
-	Weights int `json:"weights,omitempty"` // numbers that training moves
+	Weights int `json:"weights,omitempty"` // number of trained parameters
 }
 
 // FrameSummary describes the analysed data.

@@ -50,7 +50,7 @@ func (q question) decode(outcome int32) (in bool, varies uint) {
 	return q.population, uint(outcome)
 }
 
-// bent reports whether the term is a curve, given varies of the method decode.
+// bent reports whether the term is a curve, given varies, a result of the method decode.
 func (q question) bent(varies uint) bool { return q.smooth && varies>>(len(q.groups)-1)&1 == 1 }
 
 func (q question) state(outcome int32, names []string) string {

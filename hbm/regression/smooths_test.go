@@ -22,8 +22,9 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// The marginal density of a smooth function is a normal density with a dense covariance, the sum of
-// the parts for β, s² B Bᵀ of the basis B, groups and noise.
+// The density of a response with a smooth function, with effects integrated out, is a dense normal
+// density. Its covariance is the sum of the parts for β, groups and noise, and s² B Bᵀ of the basis
+// B.
 func TestSmoothsAreIntegratedOut(t *testing.T) {
 	f := frameOf(t, grouped18, frame.Options{Formula: "y ~ s(z, k=6) + s(x, k=5) + (1 | g)"})
 	r, err := New(f, Options{})
@@ -86,7 +87,7 @@ func TestSmoothsAreIntegratedOut(t *testing.T) {
 	assert.Contains(t, strings.Join(r.Priors(), "\n"), "sd of s(z, k=6) around its line: ~ half-normal")
 }
 
-// A run finds a curve, predictions lie on it, and its standard deviation has its prior.
+// A run finds a curve. Predictions lie on the curve, and the prior of its sd is right.
 func TestSmoothRun(t *testing.T) {
 	testkit.Slow(t)
 	stored := finished(t, "sleepstudy.csv", frame.Options{Formula: "Reaction ~ s(Days, k=5) + (1 | Subject)"})

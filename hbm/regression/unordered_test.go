@@ -33,7 +33,7 @@ import (
 // Carlo errors.
 type naive struct {
 	logEvidence, logEvidenceSE float64
-	mean, meanSE               []float64 // of population effects, named as in answers
+	mean, meanSE               []float64 // of population effects, on the scale of answers
 }
 
 // naiveSums are sums over draws of w, w² and, for each population effect x, w x, w² x and w² x².
