@@ -47,8 +47,8 @@ func (f *Flow) Given(precision, linear *graph.Node) *Flow {
 }
 
 // Mode returns the θ [B, D] that maximises each row's quadratic -½ θᵀHθ + bᵀθ over the active
-// coordinates A: θ_A = H_AA⁻¹ b_A, and zero elsewhere. mask is [B, D] Bool; precision H and linear
-// b are as in [Flow.Given].
+// coordinates A: θ_A = H_AA⁻¹ b_A, and zero elsewhere. The arguments are mask [B, D] Bool,
+// precision H [B, D, D] and linear b [B, D].
 func Mode(mask, precision, linear *graph.Node) *graph.Node {
 	zeros := graph.ZerosLike(linear)
 	q := quadratic{graph.StopGradient(precision), graph.StopGradient(linear)}
@@ -135,8 +135,9 @@ func turned(x *graph.Node) *graph.Node { return graph.TransposeAllAxes(x, 1, 0) 
 
 func stacked(rows []*graph.Node) *graph.Node { return graph.Concatenate(rows, 0) }
 
-// linearMap returns M x for a matrix M. apply computes the product with M, and transposed computes
-// the product with Mᵀ, which the gradient uses. Differentiating apply would repeat its steps.
+// linearMap returns M x for a matrix M. The argument apply computes the product with M, and the
+// argument transposed the product with Mᵀ, which the gradient uses. Differentiating apply would
+// repeat its steps.
 func linearMap(x *graph.Node, apply, transposed func(*graph.Node) *graph.Node) *graph.Node {
 	value := graph.StopGradient(x)
 	carrier := graph.IdentityWithCustomGradient(x, func(_, gradient *graph.Node) *graph.Node { return transposed(gradient) })

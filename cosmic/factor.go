@@ -12,8 +12,8 @@ const minPivot = 1e-6
 
 // factor holds the Cholesky factor L of the matrix R∘(m mᵀ) + diag(1-m) for each row m of a batch
 // of masks. R has unit diagonal; all rows share one R, or each row has its own. L is the factor of
-// R restricted to the active coordinates, and the identity on the others. factor also holds h, the
-// solution of L h = m∘b for the linear term b. No gradient passes through L or h.
+// R restricted to the active coordinates, and the identity on the inactive ones. The struct also
+// holds h, the solution of L h = m∘b for the linear term b. No gradient passes through L or h.
 //
 // The methods work on columns of L, and must not be differentiated: GoMLX differentiates slices by
 // padding, which not every backend supports.

@@ -34,8 +34,8 @@ type Backend struct {
 
 var _ backends.Backend = (*Backend)(nil)
 
-// New returns a backend. options is a comma-separated list of the following options. An option that
-// is left out has its default:
+// New returns a backend. The argument options is a comma-separated list of the following options.
+// An option that is left out has its default:
 //
 //	isa=portable|avx2|avx512   instruction set; default: the best this CPU has
 //	threads=N                  goroutines that compute; default: GOMAXPROCS

@@ -41,7 +41,7 @@ func (b *block) pointer() unsafe.Pointer { return unsafe.Pointer(unsafe.SliceDat
 type memory struct{ classes [1024]sync.Pool }
 
 // sizeClass rounds a number of 8-byte words up to a number with four significant bits, which is at
-// most an eighth larger. class numbers these rounded sizes.
+// most an eighth larger. The result class is the number of the rounded size.
 func sizeClass(words int) (class, rounded int) {
 	shift := max(0, bits.Len(uint(words-1))-4)
 	leading := (words + 1<<shift - 1) >> shift

@@ -132,8 +132,8 @@ func (b *Builder) ScatterMin(operand, scatterIndices, updates backends.Op, index
 }
 
 // checkStarts returns the nodes of operands, followed by the start index along each axis of the
-// first operand as a scalar. starts holds either these scalars or one vector of all of them;
-// anything else is an error.
+// first operand as a scalar. The argument starts must hold either these scalars or one vector of
+// them.
 func (b *Builder) checkStarts(operation string, operands []backends.Op, starts []backends.Op) ([]*node, error) {
 	in, err := b.check(operation, append(slices.Clone(operands), starts...)...)
 	if err != nil {

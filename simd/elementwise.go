@@ -10,7 +10,7 @@ import (
 )
 
 // tileFunc computes n elements of an element-wise operation: it writes dst from the operands a, b
-// and c. An operation with fewer than three operands ignores the others. dst may be one of the
+// and c. An operation with fewer operands ignores the remaining arguments. dst may be one of the
 // operands.
 type tileFunc func(dst, a, b, c unsafe.Pointer, n int)
 
@@ -31,7 +31,7 @@ type kernels struct {
 	scalarA  map[opType]tileFunc // variants in which a is one element, used n times
 	converts map[conversion]tileFunc
 	rows     map[opType]rowFunc // reductions of each row to one element
-	moves    map[int]*moves     // by the number of bytes of an element
+	moves    map[int]*moves     // key: number of bytes of an element
 }
 
 func kernelsOf(isa kernel.ISA) *kernels {

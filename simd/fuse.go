@@ -89,8 +89,8 @@ func (f *fuser) raiseNext(u *unit) {
 }
 
 // place puts node n, an element-wise operation or a reduction over size elements, into a new group
-// and merges that group with the groups of its operands where possible. cols is the length of the
-// rows of a reduction and 0 for an element-wise operation.
+// and merges that group with the groups of its operands where possible. The argument cols is the
+// length of the rows of a reduction, and 0 for an element-wise operation.
 func (f *fuser) place(n *node, size, cols int, enabled bool) {
 	group := f.newUnit(&unit{nodes: []*node{n}, fused: true, size: size, cols: cols})
 	if !enabled {
@@ -190,8 +190,7 @@ func (f *fuser) adjacent(a, b *unit) bool {
 }
 
 // feedsOnly reports whether b is the only unit that reads the results of a, and a has a lower
-// level, so that a does not need results of b. Such groups can be joined whatever the difference
-// between their levels is.
+// level, so that a does not need results of b. Such groups can be joined whatever their levels.
 func (f *fuser) feedsOnly(a, b *unit) bool {
 	if a.level >= b.level {
 		return false

@@ -57,10 +57,10 @@ type indexed struct {
 	simple bool
 }
 
-// newIndexed returns the description of an operation. windowAxes are the axes of slicesNode that
-// belong to a window. windowDims is the shape of a window in the array. It is 1 along the axes in
-// collapsed, which slicesNode does not have. indexedAxes are the axes of the array to which the
-// numbers of an index vector belong.
+// newIndexed returns the description of an operation. The argument windowAxes lists the axes of
+// slicesNode that belong to a window, and windowDims is the shape of a window in the array. The
+// shape is 1 along the axes in collapsed, which slicesNode lacks. The argument indexedAxes lists
+// the axes of the array to which the numbers of an index vector belong.
 func newIndexed(array, indices, slicesNode *node, indexAxis int, windowAxes, collapsed, indexedAxes, windowDims []int) indexed {
 	x := indexed{dtype: indices.dtype, elem: array.dtype.Size(), depth: len(indexedAxes)}
 	all := rowMajor(indices.dims)

@@ -127,8 +127,8 @@ func (g *graph) broadcastTo(n *node, dims []int) *node {
 	return g.seen(base, v.broadcastTo(dims))
 }
 
-// translate adds node n of a builder to g and returns its translation. inputs are the translations
-// of the inputs of n.
+// translate adds node n of a builder to g and returns its translation. The argument inputs holds
+// the translations of the inputs of n.
 func (g *graph) translate(n *node, inputs []*node) *node {
 	first := func() (*node, view) { return viewOf(inputs[0]) }
 	switch n.op {

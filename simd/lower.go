@@ -20,9 +20,9 @@ type lowering struct {
 	plans    map[any]any       // plans of products, by planKey
 }
 
-// lower compiles nodes into a program. nodes are the nodes that outputs depend on, in topological
-// order. outputs are distinct nodes and contain no parameters, constants or views. parameters holds
-// all parameters of the computation in order.
+// lower compiles nodes, the nodes that outputs depend on in topological order, into a program. The
+// outputs must be distinct nodes, and no parameters, constants or views. The argument parameters
+// holds all parameters of the computation in order.
 func lower(b *Backend, nodes, outputs, parameters []*node) *program {
 	l := &lowering{
 		program: &program{backend: b, parameters: make([]*value, len(parameters))},
@@ -110,7 +110,7 @@ func (l *lowering) emit(s scheduled) {
 	l.steps = append(l.steps, s)
 }
 
-// operand returns the value that holds the elements of n, and the view of that value that n is.
+// operand returns n as a view of the value that holds the elements of n.
 func (l *lowering) operand(n *node) (*value, view) {
 	base, v := viewOf(n)
 	return l.stored[base.id], v

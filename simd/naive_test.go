@@ -8,7 +8,7 @@ import (
 )
 
 // array is a value of the naive interpreter, with which tests compare results. Its elements are
-// float64, whatever their type in the tested operation is.
+// float64 for all types of the tested operation.
 type array struct {
 	dims []int
 	data []float64

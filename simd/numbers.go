@@ -150,8 +150,7 @@ func shiftCount[T integer](y T) uint {
 	return uint(y)
 }
 
-// shiftRightLogical shifts x to the right by y bits. Zeros are shifted in, whatever the sign of x
-// is.
+// shiftRightLogical shifts x to the right by y bits. Zeros are shifted in for any sign of x.
 func shiftRightLogical[T integer](x, y T) T {
 	bits := uint(8 * unsafe.Sizeof(x))
 	mask := ^uint64(0) >> (64 - bits)

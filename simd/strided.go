@@ -45,7 +45,7 @@ func (k *kernels) strided(v view, elem int) strided {
 }
 
 // period returns the number of elements after which the sequence of elements repeats, or the size
-// of the view if it does not.
+// of the view if there is no repetition.
 func (s *strided) period() int {
 	if s.uniform() {
 		return 1
@@ -107,8 +107,8 @@ func fillStrided[T word](dst *T, src unsafe.Pointer, s *strided, start, n int) {
 	}
 }
 
-// fillRows copies a matrix of rows × cols elements to out. step is the distance between the rows at
-// from and stride the distance between elements of a row, both in elements.
+// fillRows copies a matrix of rows × cols elements to out. The argument step is the distance
+// between the rows at from, and stride the distance between elements of a row, both in elements.
 func fillRows[T word](out []T, from unsafe.Pointer, rows, cols, step, stride int, m *moves) {
 	size := int(unsafe.Sizeof(out[0]))
 	to := unsafe.Pointer(unsafe.SliceData(out))

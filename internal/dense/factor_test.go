@@ -13,8 +13,8 @@ import (
 	"github.com/transdim/vti/internal/stream"
 )
 
-// matrix returns a random positive definite matrix [n·n]. lower holds the same matrix row by row,
-// but with random numbers above its diagonal, which must not be read.
+// matrix returns a random positive definite matrix [n·n]. The result lower holds the same matrix
+// row by row, but with random numbers above its diagonal, which must not be read.
 func matrix(n int, random *rand.Rand) (whole *mat.SymDense, lower []float64) {
 	root := mat.NewDense(n, n+2, nil)
 	for i := range n {

@@ -177,8 +177,8 @@ func (d *Draws) Values(i int) []float64 {
 	return d.Theta[i*len(d.Coordinates) : (i+1)*len(d.Coordinates)]
 }
 
-// appendRow adds a draw. cells holds its values in the order of the columns after the log densities
-// and the model number.
+// appendRow adds a draw. The argument cells holds its values in the order of the columns after the
+// log densities and the model number.
 func (d *Draws) appendRow(first, second, model float64, cells []float64) error {
 	d.LogP = append(d.LogP, first)
 	if d.Kind == Chains {

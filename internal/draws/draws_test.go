@@ -129,8 +129,8 @@ log_p__,log_q__,model__,gamma[a],gamma[b],beta[one],beta[a]
 
 // cmdStan reads a CmdStan CSV file by the rules of its readers: comments anywhere, settings of the
 // form key = value, one row of names, and cells that are all floats. A column name is a variable,
-// or a variable followed by 1-based indices after dots. variables holds for each variable its
-// elements, and for each element its rows.
+// or a variable followed by 1-based indices after dots. The result variables holds for each
+// variable its elements, and for each element its rows.
 func cmdStan(t *testing.T, text string) (settings map[string]string, variables map[string][][]float64) {
 	settings, variables = map[string]string{}, map[string][][]float64{}
 	var names []string
@@ -219,7 +219,7 @@ func TestDamagedParquet(t *testing.T) {
 	assert.ErrorContains(t, err, "draws.parquet: damaged Parquet file")
 
 	rng := rand.New(rand.NewPCG(1, 1))
-	for range 300 { // one byte is wrong at a time; reading must not panic
+	for range 300 { // one wrong byte in each file; reading must not panic
 		bad := append([]byte{}, good...)
 		bad[4+rng.IntN(len(bad)-4)] ^= byte(1 + rng.IntN(255))
 		require.NoError(t, os.WriteFile(path, bad, 0o600))

@@ -25,7 +25,7 @@ type Evaluator struct {
 	Target    Target
 	Flow      Flow
 	Models    ModelDistribution
-	DType     dtypes.DType // of the flow and the target
+	DType     dtypes.DType // type of the flow and the target
 	Batch     int          // number of models that a graph evaluates at once
 	Seed      uint64
 	Untrained bool // whether only the flow's anchor, an affine map, is used
@@ -99,8 +99,8 @@ func (e *Evaluator) LogModel(codes [][]int32) ([]float64, error) {
 	return e.LogModelOf("models", e.Models, codes)
 }
 
-// LogModelOf evaluates the log probability of each code under another distribution. name identifies
-// its graph.
+// LogModelOf evaluates the log probability of each code under the given distribution. The argument
+// name identifies its graph.
 func (e *Evaluator) LogModelOf(name string, distribution ModelDistribution, codes [][]int32) ([]float64, error) {
 	return e.OverCodes(name, codes, func(ctx *context.Context, codes *Node) []*Node {
 		return []*Node{Float64(distribution.LogProb(ctx.In(ModelScope), codes))}

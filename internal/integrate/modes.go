@@ -75,7 +75,7 @@ func (p *Proposal) modes(ctx context.Context, all *Sample) (mixture, error) {
 func curvature(minus func([]float64) float64, minimum []float64, problem Problem) *mat.SymDense {
 	dim, width := len(minimum), problem.Width
 	step := math.Max(1e-3, math.Sqrt(math.Sqrt(problem.Noise)))
-	scaled := make([]float64, dim) // in units of the widths
+	scaled := make([]float64, dim) // a point in units of the widths
 	hessian := mat.NewSymDense(dim, nil)
 	fd.Hessian(hessian, func(u []float64) float64 {
 		x := make([]float64, dim)

@@ -22,10 +22,11 @@ func (p *Proposal) Draw(ctx context.Context, s *Sample, n int, random *rand.Rand
 	return p.extend(ctx, s, n, random, p.density)
 }
 
-// Estimate is Draw for a density that can only be estimated. logEstimate returns the log of the
-// estimate at the i-th point of a sample. If the estimates are independent and their means are the
-// density, the mean weight is an unbiased estimate of the integral, and weighted draws follow the
-// density (Andrieu and Roberts 2009). logEstimate is called from several goroutines at once.
+// Estimate is Draw for a density that can only be estimated. The argument logEstimate returns the
+// log of the estimate at the i-th point of a sample. If the estimates are independent and their
+// means are the density, the mean weight is an unbiased estimate of the integral, and weighted
+// draws follow the density (Andrieu and Roberts 2009). logEstimate is called from several
+// goroutines at once.
 func (p *Proposal) Estimate(ctx context.Context, s *Sample, n int, random *rand.Rand, logEstimate func(i int, x []float64) float64) error {
 	return p.extend(ctx, s, n, random, logEstimate)
 }

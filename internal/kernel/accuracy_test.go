@@ -19,7 +19,7 @@ const maxUlps = 4
 // domains holds the ranges in which functions of one argument are tested, for float32 and float64.
 // Outside of its range, a function is almost constant or infinite. The tests include both ends of a
 // range, and numbers near each power of two inside.
-var domains = map[string][2][2]float64{ // for float32 and float64
+var domains = map[string][2][2]float64{ // [0] is for float32, [1] for float64
 	"Exp":      {{-105, 90}, {-747, 711}},
 	"Expm1":    {{-30, 90}, {-50, 711}},
 	"Log":      {{0, math.MaxFloat32}, {0, math.MaxFloat64}},

@@ -107,7 +107,7 @@ func Of(o Options, logDensity func(x float64) float64) (*Integral[struct{}], err
 type lattice[T any] struct {
 	Options
 	logDensity func(x float64) (float64, T, error)
-	indices    []int // ascending
+	indices    []int // indices i of the nodes, ascending
 	nodes      []Node[T]
 	top        float64
 	count      int // number of evaluated log densities

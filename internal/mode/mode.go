@@ -40,7 +40,8 @@ const Hidden = 1e-3
 
 // leastShare is the smallest fraction of a step that a line search tries. Newton's step can be too
 // long by such a factor, for instance from a small predicted count if a count of a billion is
-// observed. rise is the fraction of the first-order gain that a step must reach (Armijo's rule).
+// observed. The constant rise is the fraction of the first-order gain that a step must reach
+// (Armijo's rule).
 const (
 	leastShare = 1e-12
 	rise       = 1e-4

@@ -109,7 +109,7 @@ func (p *Picture) newPixels() *image.RGBA {
 // canvas draws on the pixels of an image.
 type canvas struct {
 	*gg.Context
-	faces map[float64]font.Face // by size in points
+	faces map[float64]font.Face // key: size in points
 }
 
 func (c canvas) draw(m mark) {

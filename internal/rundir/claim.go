@@ -12,8 +12,8 @@ import (
 
 // Claim makes the directory of a new run, and locks it until release is called. If name is empty,
 // it makes a new folder runs/COMMAND-DATE-TIME. Existing files are never overwritten: Claim returns
-// an error if the folder already holds a run, or a file that the run would write. files lists the
-// names of these files, which may be patterns of [filepath.Match].
+// an error if the folder already holds a run, or a file that the run would write. The argument
+// files lists the names of these files, which may be patterns of [filepath.Match].
 func Claim(name, command string, now time.Time, files []string) (dir string, release func(), err error) {
 	if name == "" {
 		base := filepath.Join("runs", command+"-"+now.Format("20060102-150405"))

@@ -9,7 +9,7 @@ import (
 )
 
 // Factor is the Cholesky factor of a sparse matrix. Its first columns, the head, are stored as
-// sparse columns; the rest is a dense triangle.
+// sparse columns, and the remaining columns as a dense triangle.
 type Factor struct {
 	s        *Symbolic
 	diagonal []float64         // diagonal of the head

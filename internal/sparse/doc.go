@@ -6,6 +6,6 @@
 // [Analyse] analyses the pattern once; [Symbolic.Factorize] then factorises one matrix after
 // another, also from several goroutines at once. Columns are eliminated in the order of minimum
 // degree (Tinney and Walker 1967, on the quotient graph of George and Liu 1989). The first columns
-// are computed row by row through the elimination tree (Davis 2006, chapter 4); from the column at
-// which the factor is nearly dense, the rest is factorised as a dense matrix.
+// are computed row by row through the elimination tree (Davis 2006, chapter 4); the columns from
+// which on the factor is nearly dense are factorised as a dense matrix.
 package sparse

@@ -13,7 +13,7 @@ type Entry struct{ Row, Column int }
 type Symbolic struct {
 	n     int
 	order []int // original index of each row of the new order
-	// head is the number of columns that are sparse; the rest is factorised as a dense matrix.
+	// head is the number of sparse columns. The remaining columns are factorised as a dense matrix.
 	head int
 	// columns lists for each row, in the new order, the earlier columns in which the factor has an
 	// entry, ascending. For rows of the dense part it lists only columns of the head.
@@ -69,7 +69,7 @@ func Analyse(n int, entries []Entry, last []bool) *Symbolic {
 		neighbours[i] = slices.Compact(neighbours[i])
 	}
 	s := &Symbolic{n: n, order: minimumDegree(neighbours, last), rows: make([][]placed, n)}
-	place := make([]int, n) // from the original order to the new order
+	place := make([]int, n) // index in the new order of each original row
 	for k, old := range s.order {
 		place[old] = k
 	}

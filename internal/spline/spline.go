@@ -11,19 +11,19 @@ import (
 	"gonum.org/v1/gonum/stat"
 )
 
-// Natural is a basis of k − 2 functions of x such that a natural cubic spline with k knots is a
-// line plus Σ b_j basis_j, and ∫ f″² is proportional to Σ b_j²: with b ~ N(0, s²) the spline is a
-// penalised one. Over the values that placed the knots every function is orthogonal to lines, and
-// the mean of Σ basis_j² is 1, so that s is the standard deviation of the curve around its line.
+// Natural is a basis of k − 2 functions of x. A natural cubic spline f with k knots is a line plus
+// Σ b_j basis_j, and ∫ f″² is proportional to Σ b_j², so that f is a penalised spline if b_j ~ N(0,
+// s²). Over the values that placed the knots, every function is orthogonal to lines, and the mean
+// of Σ basis_j² is 1, so that s is the standard deviation of the curve around its line.
 //
-// With knots t, h_i = t_{i+1} − t_i and second derivatives γ at the inner knots, linear between, ∫
+// Let t be the knots, h_i = t_{i+1} − t_i, and γ the second derivatives at the inner knots. Then ∫
 // f″² = γᵀ R γ with R_ii = (h_{i−1} + h_i)/3, R_{i,i+1} = h_i/6 (Green and Silverman 1994, section
-// 2.1). With R = C Cᵀ and γ = C⁻ᵀ b it is Σ b_j².
+// 2.1). With R = C Cᵀ and γ = C⁻ᵀ b this is Σ b_j².
 type Natural struct {
-	low, width float64     // of the knots
+	low, width float64     // smallest knot, and range of the knots
 	knots      []float64   // scaled to [0, 1]
 	second     [][]float64 // C⁻ᵀ
-	intercepts []float64   // of lines that make functions orthogonal to lines
+	intercepts []float64   // of the lines that are subtracted from functions
 	slopes     []float64
 }
 
@@ -96,7 +96,7 @@ func (s *Natural) straighten(x []float64) {
 	}
 }
 
-// over returns the functions of all x [n][k − 2].
+// over returns the values of the functions at all x [n][k − 2].
 func (s *Natural) over(x []float64) *mat.Dense {
 	values := mat.NewDense(len(x), s.Functions(), nil)
 	for row, v := range x {
@@ -136,7 +136,7 @@ func (s *Natural) At(x float64, dst []float64) {
 		dst[j] = -s.intercepts[j] - s.slopes[j]*z
 	}
 	for i, row := range s.second {
-		// a function with unit second derivative at an inner knot
+		// bend is a function whose second derivative is 1 at inner knot i and 0 at other knots.
 		bend := cube(z-s.knots[i])/s.gap(i) - cube(z-s.knots[i+1])*(1/s.gap(i)+1/s.gap(i+1)) + cube(z-s.knots[i+2])/s.gap(i+1)
 		if bend != 0 {
 			floats.AddScaled(dst, bend, row)

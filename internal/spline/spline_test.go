@@ -17,7 +17,7 @@ func TestNatural(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	x := make([]float64, 60)
 	for i := range x {
-		x[i] = 1e6 + random.ExpFloat64() // far from zero
+		x[i] = 1e6 + random.ExpFloat64() // values far from zero
 	}
 	s := NewNatural(x, 7)
 	require.Equal(t, 5, s.Functions())

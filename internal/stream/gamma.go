@@ -5,8 +5,8 @@ import (
 	"math/rand/v2"
 )
 
-// Gamma draws from the gamma distribution with a shape and rate 1 (Marsaglia and Tsang 2000). It
-// panics unless shape is positive.
+// Gamma draws from the gamma distribution with the given shape and with rate 1 (Marsaglia and Tsang
+// 2000). It panics unless the shape is positive.
 func Gamma(shape float64, random *rand.Rand) float64 {
 	if !(shape > 0) {
 		panic("stream.Gamma: want a positive shape")

@@ -26,8 +26,8 @@ func TestStreamsDependOnSeedAndNameOnly(t *testing.T) {
 	}
 }
 
-// Two streams with neighbouring seeds are uncorrelated: the sample correlation of 100,000 pairs has
-// standard error 0.0032; five of them are a false alarm in 1.7 million runs.
+// Two streams with neighbouring seeds are uncorrelated. The sample correlation of 100,000 pairs has
+// a standard error of 0.0032. It exceeds five of these errors by chance in one of 1.7 million runs.
 func TestNeighbouringStreamsAreUncorrelated(t *testing.T) {
 	a, b := Rand(1, "noise"), Rand(2, "noise")
 	const n = 100_000

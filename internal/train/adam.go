@@ -18,22 +18,22 @@ const (
 
 // Adam is the method of Kingma and Ba (2015, algorithm 1). The zero value has their settings.
 //
-// The library's own Adam is not used because it cannot leave out a step, and because its ε and
-// decay are read back from string-keyed settings.
+// It replaces the Adam of GoMLX, which cannot leave out a step.
 type Adam struct {
 	// SecondDecay is the decay rate β₂ of the second moments; 0 stands for 0.999. Gradients that
-	// shrink by orders of magnitude in a few hundred steps need a faster one: the steps stay small
-	// for as long as large gradients are remembered.
+	// shrink by orders of magnitude in a few hundred steps need a smaller rate, because steps stay
+	// small while β₂ gives weight to the earlier large gradients.
 	SecondDecay float64
 	// Rows, if not nil, holds for each variable the indices [n, 1] int32 of the rows whose gradient
-	// is given, or nil if all are given. Rows whose gradient is zero, such as rows that only fill
-	// up a batch, do not change. Each row has its own number of steps.
+	// is given, or nil if the gradient of all rows is given. Rows whose gradient is zero, such as
+	// rows that only fill up a batch, do not change. Each row has its own number of steps.
 	Rows []*Node
 }
 
 // Step makes one step on values with the given gradient. It returns the increment, and the moments
-// first and second after the step. step, counted from 1, and learningRate are Float64, scalars or
-// of a shape that broadcasts to the shape of the gradient: rows may be of different age.
+// first and second after the step. The arguments step, counted from 1, and learningRate are
+// Float64. They are scalars, or are broadcast to the shape of the gradient, since rows may differ
+// in their number of steps.
 func (a Adam) Step(gradient, first, second, learningRate, step *Node) (increment, newFirst, newSecond *Node) {
 	beta2 := a.SecondDecay
 	beta2 = cmp.Or(beta2, 0.999)
@@ -46,9 +46,10 @@ func (a Adam) Step(gradient, first, second, learningRate, step *Node) (increment
 	return Neg(Div(Mul(newFirst, firstScale), AddScalar(Div(Sqrt(newSecond), secondScale), epsilon))), newFirst, newSecond
 }
 
-// Increments returns the increments of all variables by a step, and updates their moments, which
-// are stored next to the variable under the given scope. learningRate and step (counted from 1) are
-// scalars. Where apply (a scalar bool) is false the increments are zero and the moments stay.
+// Increments returns the increments of all variables in a step, and updates their moments, which
+// are stored under the given scope. The arguments learningRate and step (counted from 1) are
+// scalars. If the scalar bool apply is false, the increments are zero and the moments do not
+// change.
 func (a Adam) Increments(ctx *context.Context, scope string, variables []*context.Variable, gradients []*Node, learningRate, step, apply *Node) []*Node {
 	increments := make([]*Node, len(variables))
 	for i, variable := range variables {
@@ -121,8 +122,8 @@ func GlobalNorm(gradients []*Node) *Node {
 	return Sqrt(ReduceAllSum(Stack(squares, 0)))
 }
 
-// ClipByNorm scales gradients so that their joint norm is at most limit. norm is their present
-// joint norm.
+// ClipByNorm scales gradients so that their joint norm is at most limit. The argument norm is their
+// joint norm before scaling.
 func ClipByNorm(gradients []*Node, norm *Node, limit float64) []*Node {
 	scale := Reciprocal(MaxScalar(DivScalar(norm, limit), 1))
 	clipped := make([]*Node, len(gradients))

@@ -8,34 +8,33 @@ import (
 	"github.com/gomlx/gomlx/pkg/ml/context"
 )
 
-// A flow after little training is a poor estimate of the evidences of models. The models drawn most
-// often by then are fitted first, their losses fall below the losses of the others, and q(m) draws
-// them more often still, until it draws nothing else. So a q(m) that begins at the prior is held
-// there until the losses of models have stopped falling together: until their mean over the latest
-// half of the training so far is within settledFall of the mean over the half before. While q(m)
-// stands still, both are means over the same models.
+// After little training, losses of models say little about their evidences. Models that are drawn
+// often are fitted first and have smaller losses. If q(m) learned from these losses, it would draw
+// such models more and more often, until it drew no other models. Therefore q(m) stays at the prior
+// until losses have settled. The training is divided into stretches, each as long as all stretches
+// before it. Losses have settled if their means over two successive stretches differ by less than
+// settledFall.
 const (
-	// settledFall, in nats, is a change of the odds of a model by a factor of e, which q(m) can
-	// correct. 0.3 and 3 gave the same (docs/benchmarks/model-distributions.md).
+	// settledFall is in nats. One nat changes the odds of a model by a factor of e, which q(m) can
+	// correct. 0.3 and 3 gave the same answers (docs/benchmarks/model-distributions.md).
 	settledFall = 1
-	// longestHold is the share of the steps after which q(m) learns in any case, so that half of
-	// them are left. With 0.25, the errors of three improbable models of one table are 1.0 to 1.2
-	// nats instead of 0.05 to 0.2, and 0.75 gives the same answers as 0.5
-	// (docs/benchmarks/constants.md).
+	// longestHold is the share of the steps after which q(m) learns in any case. With 0.25, the
+	// errors of three improbable models of one table are 1.0 to 1.2 nats instead of 0.05 to 0.2,
+	// and 0.75 gives the same answers as 0.5 (docs/benchmarks/constants.md).
 	longestHold = 0.5
-	// firstHalf is the number of steps to which the first comparison refers: little more than the
-	// steps over which the learning rate rises. Half and twice give the same answers
+	// firstHalf is the number of steps of the first stretch, a little more than the steps over
+	// which the learning rate rises. Half and twice give the same answers
 	// (docs/benchmarks/constants.md).
 	firstHalf = 64
 )
 
-// Released reports, as a scalar bool, whether q(m) may learn from this step on. losses [B] are the
-// losses of its draws. step and steps are scalars; the first step is 1. Once the result is true, it
-// stays true. Its state is a variable of ctx.
+// Released reports, as a scalar bool, whether q(m) may learn from this step on. The argument losses
+// [B] holds the losses of its draws. The scalar step is the number of the step, from 1, and steps
+// the number of all steps. Once the result is true, it stays true. The state is a variable of ctx.
 func Released(ctx *context.Context, losses, step, steps *Node) *Node {
 	g := step.Graph()
-	// The variable holds the step at which the present half ends, the sum and the number of the
-	// mean losses in it, the mean of the half before, and whether q(m) was released.
+	// The variable holds the step at which the present stretch ends, the sum and the number of the
+	// mean losses in it, the mean over the stretch before, and whether q(m) was released.
 	variable := ctx.VariableWithValue("hold", []float64{firstHalf, 0, 0, math.MaxFloat64, 0}).SetTrainable(false)
 	state := variable.ValueGraph(g)
 	element := func(i int) *Node { return Reshape(SliceAxis(state, 0, AxisElem(i))) }

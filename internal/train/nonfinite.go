@@ -2,9 +2,9 @@ package train
 
 import "math"
 
-// In reports on the first startSteps steps, the share startNonFinite of the draws may have no
-// finite density. Far from the posterior some densities overflow; training moves the draws away
-// from there.
+// In the first startSteps steps of a training, the share startNonFinite of the draws may have no
+// finite density: densities can overflow at draws far from the posterior, which training later
+// avoids.
 const (
 	startSteps     = 100
 	startNonFinite = 0.5

@@ -16,8 +16,8 @@ func LearningRate(step *Node, largest float64, steps int) *Node {
 	return RoundRate(step, largest, Scalar(step.Graph(), step.DType(), steps), Scalar(step.Graph(), step.DType(), WarmUpSteps))
 }
 
-// RoundRate is LearningRate with a total number of steps and a number of warm-up steps that are
-// known only when the graph runs. All are scalars.
+// RoundRate is LearningRate for numbers of steps and warm-up steps that are known only when the
+// graph runs. All arguments that are nodes are scalars.
 func RoundRate(step *Node, largest float64, steps, warmUp *Node) *Node {
 	warm := MinScalar(Div(step, warmUp), 1)
 	cosine := MulScalar(AddScalar(Cos(Mul(step, Div(Scalar(steps.Graph(), steps.DType(), math.Pi), AddScalar(steps, 1)))), 1), 0.5)

@@ -47,8 +47,8 @@ func TestAdamAgainstLoop(t *testing.T) {
 }
 
 // TestAdamOfRows compares steps on rows of a table with a loop in which each row counts its own
-// steps. The second row of a batch repeats an index with a zero gradient, as unused rows of a batch
-// do.
+// steps. The second row of a batch repeats an index with a zero gradient, like the unused rows of a
+// batch.
 func TestAdamOfRows(t *testing.T) {
 	const rate = 0.01
 	ctx := context.New()
@@ -63,7 +63,7 @@ func TestAdamOfRows(t *testing.T) {
 	random := stream.Rand(1, "adam")
 	x, m, v, age := [][]float64{{1, -2}, {3, 4}, {5, 6}}, [3][2]float64{}, [3][2]float64{}, [3]float64{}
 	for step := 1; step <= 40; step++ {
-		row := random.IntN(2) // never the last
+		row := random.IntN(2) // 0 or 1, so that the last row never changes
 		gradient := []float64{random.NormFloat64(), 100 * random.NormFloat64()}
 		if step%7 == 3 {
 			gradient[0] = math.NaN()

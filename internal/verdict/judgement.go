@@ -8,48 +8,52 @@ import (
 	"github.com/transdim/vti/internal/psis"
 )
 
-// These limits come in pairs: a value beyond the first limit makes the verdict Doubtful, and a
-// value beyond the second makes it Failed.
+// These limits come in pairs: a value worse than the first limit makes the verdict Doubtful, and a
+// value worse than the second limit makes it Failed.
 const (
-	// Pareto k̂ of importance weights: above the first importance sampling converges too slowly to
-	// be practical, above the second the weights have no mean (Vehtari et al. 2024, section 3.2.4).
+	// These limits are for Pareto's k̂ of importance weights. Above the first limit importance
+	// sampling converges too slowly to be practical. Above the second limit the weights have no
+	// mean (Vehtari et al. 2024, section 3.2.4).
 	DoubtfulKHat = psis.Reliable
 	FailedKHat   = 1.0
 
-	// These limits are for effective draws. Below 400 the estimates of R-hat and of errors are
-	// themselves unreliable (Vehtari et al. 2021, section 4). With 50 a standard deviation has a
+	// These limits are for effective draws. With fewer than 400, estimates of R-hat and of standard
+	// errors are unreliable (Vehtari et al. 2021, section 4). With 50, a standard deviation has a
 	// relative error of a tenth.
 	DoubtfulESS = 400
 	FailedESS   = 50
 
-	// These limits are for R-hat of chains (Vehtari et al. 2021, section 5; the second from Gelman
-	// and Rubin 1992).
+	// These limits are for R-hat of chains. The first is from Vehtari et al. (2021, section 5), and
+	// the second from Gelman and Rubin (1992).
 	DoubtfulRHat = 1.01
 	FailedRHat   = 1.1
 
 	// These limits are for the standard error of a probability. At the first limit the second
-	// decimal is nearly right, and at the second limit the first decimal is.
+	// decimal is nearly right. At the second limit the first decimal is nearly right.
 	DoubtfulEventSE = 0.02
 	FailedEventSE   = 0.1
 
 	// These limits are for the standard error of the log evidence of all models together, in nats.
-	// At the first Bayes factors are known to a fifth, and at the second to a factor below two.
+	// At the first limit Bayes factors are known to a fifth, and at the second limit to a factor
+	// below two.
 	DoubtfulEvidenceSE = 0.2
 	FailedEvidenceSE   = 0.5
 
-	// DoubtfulMissed is the share of the posterior in the missed tail above which the answer is
-	// doubtful: half of the error at which a probability is wrong.
+	// DoubtfulMissed is the largest share of the posterior, in a tail that no draw reached, with
+	// which an answer is not doubtful. It is half of the error from which on a probability counts
+	// as wrong.
 	DoubtfulMissed = 0.005
 
 	// FailedNonFinite is the share of draws without a finite log density above which an answer
-	// fails: so many come from a fault of the density, not from rounding at extreme parameters.
+	// fails: larger shares come from a fault of the density, not from rounding at extreme
+	// parameters.
 	FailedNonFinite = 0.01
 )
 
-// BadMass is the total posterior probability of models with unreliable weights above which their k̂
-// affects the verdict. With a smaller limit one improbable model with few draws would make an
-// answer doubtful. With this one 6 of 1,907 difficult tables were not trusted, and no trusted
-// answer was wrong (docs/benchmarks/calibration.md).
+// BadMass is a total posterior probability. If models with unreliable weights have more than this
+// probability together, their k̂ affects the verdict. With a smaller limit one improbable model
+// with few draws would make an answer doubtful. With this limit 6 of 1,907 difficult tables were
+// not trusted, and no trusted answer was wrong (docs/benchmarks/calibration.md).
 const BadMass = 0.1
 
 // Measured holds measures of the precision of a computation. A measure that does not apply is zero.
@@ -61,8 +65,8 @@ type Measured struct {
 	// ESS is the effective number of draws; +Inf if it does not apply.
 	ESS   float64
 	Draws int
-	// EventSE is the largest standard error of a probability, and Event names the kind of event: "a
-	// model", "an edge".
+	// EventSE is the largest standard error of the probability of an event, and Event names the
+	// kind of event, such as "a model" or "an edge".
 	Event   string
 	EventSE float64
 	// EvidenceSE is the standard error of the log evidence of all models, in nats.
@@ -75,8 +79,8 @@ type Measured struct {
 type Weights struct {
 	// KHat is the Pareto shape k̂ of the tail of the weights.
 	KHat float64
-	// Missed is the share of the posterior that may lie beyond the largest drawn weight
-	// (psis.TailShare).
+	// Missed is the share of the posterior at parameters with larger weights than all draws, which
+	// no draw represents (psis.TailShare).
 	Missed float64
 }
 
@@ -84,8 +88,8 @@ type Weights struct {
 type Chains struct {
 	// RHat is the largest R-hat of all quantities.
 	RHat float64
-	// Limit is the R-hat above which chains are doubtful; 0 means DoubtfulRHat. Chains that only
-	// have to confirm another answer may have a larger one.
+	// Limit is the R-hat above which chains are doubtful; 0 means DoubtfulRHat. It may be larger
+	// for chains that only confirm another answer.
 	Limit float64
 }
 
@@ -134,8 +138,8 @@ func (j *Judgement) Add(other *Judgement) {
 	j.Verdict, j.Reasons = min(j.Verdict, other.Verdict), append(j.Reasons, other.Reasons...)
 }
 
-// Limit lowers the verdict when a value lies above a limit: to Doubtful above the first, to Failed
-// above the second or when it is not a number. The format gets the value.
+// Limit lowers the verdict to Doubtful if a value is above the first limit, and to Failed if the
+// value is above the second limit or not a number. The format of the reason gets the value.
 func (j *Judgement) Limit(value, doubtful, failed float64, format string) {
 	switch {
 	case !(value <= failed):
@@ -163,8 +167,8 @@ func (j *Judgement) weights(kHat float64) {
 	}
 }
 
-// missed lowers the verdict by the share of the posterior that may lie beyond the largest drawn
-// weight (psis.TailShare).
+// missed lowers the verdict if the argument share is large: the share of the posterior at
+// parameters with larger weights than all draws.
 func (j *Judgement) missed(share, kHat float64, draws int) {
 	if share <= DoubtfulMissed {
 		return

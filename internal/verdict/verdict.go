@@ -1,5 +1,5 @@
 // Package verdict grades answers: the three verdicts, the limits that separate them, and the
-// reasons that lower one. All commands judge by it.
+// reasons that lower one. All commands use this package.
 //
 //	verdict.go    the verdicts as text and as exit status
 //	judgement.go  limits, and the collection of reasons
@@ -24,7 +24,8 @@ var names = enum.New[Verdict]("verdict", "failed", "doubtful", "trusted")
 // String returns "trusted", "doubtful" or "failed".
 func (v Verdict) String() string { return names.String(v) }
 
-// MarshalText writes the text of String. It fails for a value that is none of the three verdicts.
+// MarshalText writes the text of String. It returns an error for a value that is none of the three
+// verdicts.
 func (v Verdict) MarshalText() ([]byte, error) { return names.Marshal(v) }
 
 // UnmarshalText reads text written by MarshalText.
@@ -33,8 +34,8 @@ func (v *Verdict) UnmarshalText(text []byte) error { return names.Unmarshal(text
 // ExitFailed is the exit status of a process whose answer must not be used.
 const ExitFailed = 3
 
-// ExitStatus is the status of the process that prints an answer with this verdict: ExitFailed when
-// it failed, else 0.
+// ExitStatus is the status of the process that prints an answer with this verdict: ExitFailed for
+// the verdict Failed, and otherwise 0.
 func (v Verdict) ExitStatus() int {
 	if v == Failed {
 		return ExitFailed

@@ -32,7 +32,7 @@ func TestExitStatus(t *testing.T) {
 	require.Equal(t, []int{3, 0, 0}, []int{Failed.ExitStatus(), Doubtful.ExitStatus(), Trusted.ExitStatus()})
 }
 
-// TestLimits checks every limit, at its edge and just beyond, and values that are no number.
+// TestLimits checks every limit with a value equal to the limit, a value slightly worse, and NaN.
 func TestLimits(t *testing.T) {
 	nan, inf := math.NaN(), math.Inf(1)
 	for _, test := range []struct {
@@ -84,12 +84,12 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// TestLessIsNotBetter checks that a verdict does not improve when draws are taken away, nor when
-// the remaining draws agree less or are less informative.
+// TestLessIsNotBetter checks that a verdict does not improve with fewer draws, or with draws that
+// agree less or are less informative.
 func TestLessIsNotBetter(t *testing.T) {
 	number := rapid.OneOf(rapid.Float64Range(0, 2), rapid.Just(math.NaN()), rapid.Just(math.Inf(1)))
 	rapid.Check(t, func(t *rapid.T) {
-		worse := func(x float64, name string) float64 { // NaN and infinity stay
+		worse := func(x float64, name string) float64 { // NaN and infinity do not change
 			return x * (1 + rapid.Float64Range(0, 3).Draw(t, name))
 		}
 		draws := rapid.IntRange(100, 100_000).Draw(t, "draws")

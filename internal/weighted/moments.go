@@ -16,52 +16,53 @@ const (
 	// mostRelativeError is the largest relative standard error of a standard deviation that is
 	// reported. Above it, not even the first digit is known.
 	mostRelativeError = 0.2
-	// heavier is the largest excess of the k̂ of a moment over the k̂ of the weights at which the
-	// moment is reported although its k̂ is above the limit. The weights are then unreliable
-	// themselves, which the verdict of the certificate reports. The value is the noise of k̂ for
-	// some thousand draws.
+	// The constant heavier is the largest excess of a moment's k̂ over the k̂ of the weights at
+	// which the moment is reported although its k̂ is above the limit. The weights are then
+	// unreliable themselves, which the verdict on the weights reports. The value is the noise of k̂
+	// for some thousand draws.
 	heavier = 0.1
 	// fewestEffective is the number of effective draws below which MomentsOf estimates nothing. The
-	// spread of fewer draws is no measure of the distance of their mean from the true mean. With 10
-	// normal draws the mean is more than 4 standard errors off once in 300 times, and with 20
-	// hardly ever.
+	// spread of fewer draws says too little about the error of their mean. With 10 normal draws the
+	// mean is more than 4 standard errors off once in 300 times, and with 20 hardly ever.
 	fewestEffective = 10
-	// fewDraws is the number of effective draws at which the standard error of a standard deviation
-	// rests in equal parts on the fourth moment of the draws and on the fourth moment of a normal
-	// distribution. Half and twice give the same answers (docs/benchmarks/constants.md).
+	// fewDraws is the number of effective draws for which the standard error of a standard
+	// deviation is computed in equal parts from the fourth moment of the draws and from the fourth
+	// moment of a normal distribution. Half and twice give the same answers
+	// (docs/benchmarks/constants.md).
 	fewDraws = 400
 )
 
-// MomentsOf estimates moments from draws with weights, which need not sum to one. value holds the
-// quantity in each draw. If within is not nil, value holds instead the expectation of the quantity
-// given the draw, and within an unbiased estimate of its variance given the draw (Rao–Blackwell).
-// group holds the number of the group of each draw, from 0; only draws of different groups are
-// independent. If group is nil, all draws are independent.
+// MomentsOf estimates moments from draws with weights, which need not sum to one. The argument
+// value holds the quantity in each draw. If the argument within is not nil, value holds instead the
+// expectation of the quantity given the draw, and within an unbiased estimate of its variance given
+// the draw (Rao–Blackwell). The argument group holds the number of the group of each draw, from 0;
+// only draws of different groups are independent. If group is nil, all draws are independent.
 //
 // A moment can lie in a tail that few draws or none have reached, although the weights themselves
 // are reliable. Its standard error is then too small as well. MomentsOf therefore computes Pareto's
 // k̂, the shape of the tail, of two products (Vehtari et al. 2024, section 3.2.4): the weights
 // times the distances of the values from their mean, and the weights times the squared distances. A
-// k̂ is too large if it is above both psis.ReliableFor and the k̂ of the weights alone plus
-// heavier. The mean is NaN if the first k̂ is too large. The standard deviation is NaN if the
-// larger of the two k̂ is too large, or if its relative standard error is above mostRelativeError.
+// k̂ is too large if it is above both psis.ReliableFor and the k̂ of the weights alone plus the
+// constant heavier. The mean is NaN if the first k̂ is too large. The standard deviation is NaN if
+// the larger of the two k̂ is too large, or if its relative standard error is above
+// mostRelativeError.
 //
 // Each standard error includes a part for the tail beyond the largest draw (psis.Result.Unreached).
 // This part is most of the error if the averaged products have an infinite variance, which squares
-// often have. A variance is finite for a shape k below ½. Yet ½ is no good limit for the k̂ of the
-// squares: a sample without the few draws that make most of the mean also has too small a k̂, and
-// passes. So the limit is the limit for means, and the error of the standard deviation has the
-// larger part psis.Result.UnreachedAtMost. Take samples of 4,000 draws of a t distribution with
-// three degrees of freedom: the standard deviation of 60 percent of the samples is reported, and
-// its errors have the stated size. With a limit of ½ and the part Unreached, 7 percent would be
-// reported, and one in 15 of these would be more than four standard errors off.
+// often have. A variance is finite for a shape k below ½. But ½ is no good limit for the k̂ of the
+// squares, because a sample without the few draws that make most of the mean also has too small a
+// k̂. Therefore the limit is the limit for means, and the error of the standard deviation has the
+// larger part psis.Result.UnreachedAtMost. For example, of samples of 4,000 draws of a t
+// distribution with three degrees of freedom, 60 percent have their standard deviation reported,
+// and its errors have the stated size. With a limit of ½ and the part Unreached, 7 percent would
+// have it reported, and one in 15 of these would be more than four standard errors off.
 //
-// The standard error of the standard deviation rests on the fourth moment, which is too small in
-// most samples of some tens of independent draws. If group and within are nil, and the standard
-// error is below SD/√(2n), the error for n effective normal draws, its square is moved towards the
-// square of SD/√(2n), by the fraction fewDraws/(fewDraws + n) of the distance. The fraction
-// decreases with n, because many draws from a proposal with heavier tails than the quantity have
-// the right fourth moment. For them SD/√(2n) would be a quarter too large.
+// The standard error of the standard deviation is computed from the fourth moment, which is too
+// small in most samples of some tens of independent draws. If group and within are nil, and the
+// standard error is below SD/√(2n), the error for n effective normal draws, its square is moved
+// towards the square of SD/√(2n), by the fraction fewDraws/(fewDraws + n) of the distance. The
+// fraction decreases with n, because many draws from a proposal with heavier tails than the
+// quantity have the right fourth moment. For them SD/√(2n) would be a quarter too large.
 func MomentsOf(weight, value, within []float64, group []int) Moments {
 	if !(effective(weight, group) >= fewestEffective) {
 		return Moments{math.NaN(), math.NaN(), math.NaN(), math.NaN()}
@@ -98,12 +99,12 @@ func sums(terms []float64, group []int) []float64 {
 	return groupSums
 }
 
-// MomentsOfChains estimates moments from draws of several chains; chain numbers the chain of each
-// draw from 0. Standard errors come from the differences between chains, and are NaN for a single
-// chain. There is no limit for k̂, which would take a distant small mode that only some chains have
-// visited for a heavy tail; callers judge chains by R̂ and effective draws. With 25 chains or more,
-// the standard errors include a part for the tail beyond the draws, from the k̂ of sums over
-// chains.
+// MomentsOfChains estimates moments from draws of several chains. The argument chain holds the
+// number of the chain of each draw, from 0. Standard errors come from the differences between
+// chains, and are NaN for a single chain. There is no limit for k̂, because k̂ cannot distinguish a
+// heavy tail from a small mode that only some chains have visited; callers judge chains by R̂ and
+// effective draws. With 25 chains or more, the standard errors include a part for the tail beyond
+// the draws, from the k̂ of sums over chains.
 func MomentsOfChains(weight, value []float64, chain []int) Moments {
 	return momentsOf(weight, value, nil, chain, math.Inf(1))
 }
@@ -116,9 +117,9 @@ func Plain(weight, value []float64, group []int) Moments {
 }
 
 // plain returns the moments without a limit for k̂ and without errors for the tail beyond the
-// draws. square holds the squared distance of each draw from the mean, and mass is the sum of the
-// weights. The values of the argument within, if it is not nil, are added to square. Only draws of
-// different groups are independent; if group is nil all draws are.
+// draws. The result square holds the squared distance of each draw from the mean, and mass is the
+// sum of the weights. The values of the argument within, if it is not nil, are added to square.
+// Only draws of different groups are independent; if group is nil all draws are.
 func plain(weight, value, within []float64, group []int) (m Moments, square []float64, mass float64) {
 	mean := 0.0
 	for i, w := range weight {
@@ -151,7 +152,7 @@ func plain(weight, value, within []float64, group []int) (m Moments, square []fl
 }
 
 // momentsOf estimates moments with errors for the tail beyond the draws. A moment is NaN if its k̂
-// is above both most and the k̂ of the weights plus heavier.
+// is above both the argument most and the k̂ of the weights plus the constant heavier.
 func momentsOf(weight, value, within []float64, group []int, most float64) Moments {
 	m, square, mass := plain(weight, value, within, group)
 	// smoothed smooths the sums over each group of the weights times a power of the squared
@@ -183,12 +184,12 @@ func momentsOf(weight, value, within []float64, group []int, most float64) Momen
 	return m
 }
 
-// unreached returns the part of a mean that the tail beyond the draws may add to it. products holds
-// the terms of the mean, weights times values, mass is the sum of the weights, and share is this
-// part divided by the mean.
+// unreached returns the part of a mean that the tail beyond the draws may add to it. The argument
+// products holds the terms of the mean, weights times values, mass is the sum of the weights, and
+// share is this part divided by the mean.
 func unreached(products psis.Result, share, mass float64) float64 {
 	if share == 0 {
-		return 0 // also if all products are 0, for which LogMean is −Inf
+		return 0 // share is 0 also if all products are 0
 	}
 	return share * math.Exp(products.LogMean) * float64(products.N) / mass
 }

@@ -43,8 +43,9 @@ func TestMomentsErrors(t *testing.T) {
 }
 
 // Weighted draws from Student's t distribution with five degrees of freedom estimate the standard
-// deviation of a normal quantity better than independent normal draws of their effective number
-// would. The stated standard errors must have the size of the true errors.
+// deviation of a normal quantity better than independent normal draws, if their number is the
+// effective number of the weighted draws. The stated standard errors must have the size of the true
+// errors.
 func TestStandardDeviationsByHeavierProposals(t *testing.T) {
 	random := stream.Rand(1, "heavier")
 	const samples, draws = 300, 4000
@@ -63,7 +64,7 @@ func TestStandardDeviationsByHeavierProposals(t *testing.T) {
 		m := MomentsOf(weight, value, nil, nil)
 		z = append(z, (m.SD-1)/m.SDSE)
 	}
-	require.InDelta(t, 1, stat.StdDev(z, nil), 0.13) // three standard errors of the sd of 300 numbers
+	require.InDelta(t, 1, stat.StdDev(z, nil), 0.13) // three standard errors
 }
 
 // TestStandardDeviationsOfFewDraws estimates the standard deviation of a normal distribution from
@@ -132,16 +133,16 @@ func TestMomentsOfGroups(t *testing.T) {
 	want, got := MomentsOf(weight, value, nil, nil), MomentsOf(weights, values, nil, group)
 	require.InEpsilon(t, want.Mean, got.Mean, 1e-9)
 	require.InEpsilon(t, want.SD, got.SD, 1e-9)
-	require.InEpsilon(t, want.MeanSE, got.MeanSE, 0.002) // G / (G − 1) of 500 groups
+	require.InEpsilon(t, want.MeanSE, got.MeanSE, 0.002) // groups add a factor 500/499
 	require.InEpsilon(t, want.SDSE, got.SDSE, 0.002)
 	few := MomentsOf(weights[:4*9], values[:4*9], nil, group[:4*9])
 	require.True(t, math.IsNaN(few.Mean), "36 draws, but of 9 groups")
 }
 
 // TestMomentsResolved checks which means and standard deviations are reported and which are NaN.
-// They must be NaN for quantities without these moments, and for a log-normal quantity with so
-// heavy a tail that 4,000 draws do not show it. The moments of normal and log-normal quantities
-// with light tails must be reported.
+// They must be NaN for quantities without these moments, and for a log-normal quantity whose tail
+// is too heavy for 4,000 draws. The moments of normal and log-normal quantities with light tails
+// must be reported.
 func TestMomentsResolved(t *testing.T) {
 	const draws = 4000
 	for name, want := range map[string]struct {
@@ -171,7 +172,7 @@ func TestMomentsResolved(t *testing.T) {
 // of 16 autocorrelated chains the errors of mean and sd, divided by their standard errors, have
 // Student's t distribution with 15 degrees of freedom, whose sd is 1.07. The sd of 300 numbers has
 // a standard error of 0.05. With a tolerance of four standard errors there is a false alarm in some
-// thousand runs. If the draws were taken for independent, the sd would be three times larger.
+// thousand runs. With standard errors for independent draws, the sd would be three times larger.
 func TestMomentsOfChainsHaveTheirErrors(t *testing.T) {
 	const studies, chains, length, keep = 300, 16, 200, 0.8
 	random := stream.Rand(3, "chains")
@@ -212,7 +213,7 @@ func TestMeansOfHeavyTails(t *testing.T) {
 	weight, value := slices.Repeat([]float64{1}, draws), make([]float64, draws)
 	off, resolved := 0, 0
 	for range samples {
-		for i := range value { // Pareto, of mean 1 / (1 − shape)
+		for i := range value { // a Pareto variable of mean 1 / (1 − shape)
 			value[i] = math.Pow(1-random.Float64(), -shape)
 		}
 		m := MomentsOf(weight, value, nil, nil)

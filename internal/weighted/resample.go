@@ -32,8 +32,8 @@ func Counts(weights []float64, n int, random *rand.Rand) []int {
 	return counts
 }
 
-// Rows draws n rows as Counts does and returns them in random order, so that any part of them is a
-// sample too. It returns no rows if no weight is positive.
+// Rows draws n rows as Counts does and returns them in random order, so that any part of the rows
+// is also a sample. It returns no rows if no weight is positive.
 func Rows(weights []float64, n int, random *rand.Rand) []int {
 	var rows []int
 	for i, count := range Counts(weights, n, random) {

@@ -12,13 +12,13 @@ type Value struct{ Value, Weight float64 }
 // Summary describes a quantity over weighted draws.
 type Summary struct {
 	Mean, SD  float64
-	Quantiles []float64 // at the levels asked for
+	Quantiles []float64 // at the levels given to Summarise
 }
 
-// Summarise describes a quantity that only some draws have; in all other draws it is zero. all is
-// over all draws, and included over the draws that have the quantity. in holds these draws and is
-// sorted by value. mass is the total weight of all draws. Results that cannot be computed, such as
-// the mean of no draws, are NaN.
+// Summarise describes a quantity that only some draws have; in all other draws it is zero. The
+// result all is over all draws, and the result included over the draws with the quantity. The
+// argument in holds these draws, which Summarise sorts by value, and mass is the total weight of
+// all draws. Results that cannot be computed, such as the mean of no draws, are NaN.
 func Summarise(in []Value, mass float64, levels []float64) (all, included Summary) {
 	var inMass, first, second float64
 	for _, v := range in {
@@ -30,7 +30,7 @@ func Summarise(in []Value, mass float64, levels []float64) (all, included Summar
 		second += v.Weight * (v.Value - included.Mean) * (v.Value - included.Mean)
 	}
 	included.SD = math.Sqrt(second / inMass)
-	if inMass > 0 { // law of total variance over in and out
+	if inMass > 0 { // law of total variance, for draws with and without the quantity
 		share := inMass / mass
 		all.SD = math.Sqrt(share*included.SD*included.SD + share*(1-share)*included.Mean*included.Mean)
 	}
@@ -43,8 +43,8 @@ func Summarise(in []Value, mass float64, levels []float64) (all, included Summar
 }
 
 // quantile returns the smallest value whose cumulative weight reaches the level. The draws must be
-// sorted by value; a point mass of weight atZero at zero is added to them. It is NaN if there are
-// no draws and atZero is 0.
+// sorted by value; a draw of value 0 and weight atZero is added to them. The result is NaN if there
+// are no draws and atZero is 0.
 func quantile(draws []Value, atZero, level float64) float64 {
 	total := atZero
 	for _, v := range draws {

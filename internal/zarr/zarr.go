@@ -49,7 +49,7 @@ func (s Shape) Size() int {
 // Writer writes a Zarr store.
 type Writer struct {
 	path, part string
-	metadata   map[string]any // by key, for readers that want all of it in one file
+	metadata   map[string]any // metadata of all arrays by key, for one file with everything
 }
 
 // Create begins a store. Closing it replaces an older store at path. If anything else is at path,
@@ -180,7 +180,7 @@ func (w *Writer) Integers(group, name string, shape Shape, values []int64) error
 	return w.chunk(folder, key, content)
 }
 
-// Texts writes a one-dimensional array of texts, padded to the length of the longest.
+// Texts writes a one-dimensional array of texts, padded to the length of the longest text.
 func (w *Writer) Texts(group, name string, dim string, values []string) error {
 	width := 1
 	for _, v := range values {
@@ -206,9 +206,9 @@ func (w *Writer) Texts(group, name string, dim string, values []string) error {
 // chunkValues is the approximate number of float64 values in a chunk of Columns: 8 MiB.
 const chunkValues = 1 << 20
 
-// Columns writes an array of float64 one column at a time, where a column is an index of the last
-// dimension. The function column writes all values of the column at, in the order of the other
-// dimensions.
+// Columns writes an array of float64 one column at a time, where a column holds the values with one
+// index of the last dimension. The function column writes the values of the column number at, in
+// the order of the other dimensions.
 func (w *Writer) Columns(group, name string, shape Shape, column func(at int, values []float64) error) error {
 	last := shape[len(shape)-1].Length
 	height := shape[:len(shape)-1].Size()
@@ -228,7 +228,7 @@ func (w *Writer) Columns(group, name string, shape Shape, column func(at int, va
 					return err
 				}
 			}
-			for i, v := range values { // the last chunk has full size: numbers beyond the end are not read
+			for i, v := range values { // readers ignore numbers after the end of the array
 				block[i*wide+at-first] = v
 			}
 		}
@@ -262,6 +262,6 @@ func (w *Writer) Close() error {
 // Abort removes all written files, unless Close has succeeded.
 func (w *Writer) Abort() {
 	if w.part != "" {
-		_ = os.RemoveAll(w.part) // a leftover does no harm
+		_ = os.RemoveAll(w.part) // files that cannot be removed do no harm
 	}
 }

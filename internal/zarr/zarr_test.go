@@ -29,7 +29,7 @@ func inflate(t *testing.T, path string) []byte {
 
 func TestStore(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "run.zarr")
-	for range 2 { // the second replaces the first
+	for range 2 { // the second store replaces the first
 		w, err := Create(path)
 		require.NoError(t, err)
 		require.NoError(t, w.Group("posterior", map[string]any{"creation_library": "vti"}))

@@ -127,8 +127,8 @@ func uniforms(name string, rows, columns int) [][]float64 {
 	return matrix
 }
 
-// randomCodes draws models that consist of one outcome per site. cards are the numbers of outcomes
-// of the sites.
+// randomCodes draws models that consist of one outcome per site. The argument cards holds the
+// numbers of outcomes of the sites.
 func randomCodes(name string, rows int, cards []int) [][]int32 {
 	random := stream.Rand(seed, name)
 	codes := make([][]int32, rows)

@@ -76,8 +76,8 @@ func (b Study) validate() error {
 // Run analyses every data set at every size, each in a separate run directory below dir, and writes
 // table and figure there. Existing runs are kept, so that a study can be resumed or extended. Sizes
 // and structures of an existing study in dir stay in the study even if b does not have them. Run
-// returns an error if dir holds a study with other settings (see Check). status is called before
-// each run with a description of it.
+// returns an error if dir holds a study with other settings (see Check). The function status is
+// called before each run with a description of the run.
 //
 // If several processes share the runs, the argument part is the share of this process; otherwise it
 // is nil. Each process returns when all runs exist. Processes that share runs do not write the

@@ -19,7 +19,7 @@ const curveKnots = 10
 // of the parents in the rows of y.
 func splineOf(data *dag.Data, parents []int, y []float64, values [][]float64) (moments modelMoments, err error) {
 	var columns, products [][]float64
-	var factors [][][]float64 // for each parent: its values, and the first function of its curve
+	var factors [][][]float64 // for each parent, its values and the first function of its curve
 	for k, i := range parents {
 		functions := append([][]float64{values[k]}, curvesOf(mat.Col(nil, i, data.X), values[k])...)
 		columns, factors = append(columns, functions...), append(factors, functions[:min(2, len(functions))])

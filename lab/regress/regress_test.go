@@ -77,7 +77,7 @@ func TestCompare(t *testing.T) {
 }
 
 // TestLimit checks that, among many numbers, a difference of more than four standard errors is
-// listed but does not count as a failure, and that a difference beyond Limit does.
+// listed but does not count as a failure, and that a difference above Limit counts.
 func TestLimit(t *testing.T) {
 	before, now := Record{"a": {Numbers: map[string]Number{}}}, Record{"a": {Numbers: map[string]Number{}}}
 	for i := range 10000 {

@@ -143,9 +143,10 @@ func (k elementwise) signature() (names []string, parameters string) {
 	return names, parameters
 }
 
-// elementwise generates a kernel. It has a loop over whole vectors, and a second loop for the rest
-// of the slice that uses only some lanes. With opmask registers and formulas of many instructions,
-// the second loop is as fast as the first one; the kernel then consists of the second loop only.
+// elementwise generates a kernel. It has a loop over whole vectors, and a second loop for the
+// remaining elements that uses only some lanes. With opmask registers and formulas of many
+// instructions, the second loop is as fast as the first one; the kernel then consists of the second
+// loop only.
 func (m *machine) elementwise(k elementwise) {
 	names, signature := k.signature()
 	m.function(lowerFirst(k.field), "computes "+k.doc+".", signature+")")

@@ -88,9 +88,9 @@ func (m *machine) dot(a, b, n gp) reg.Register {
 }
 
 // partialSums adds one term for each of the n elements at bases, in the order that Vectors.Sum
-// states. whole adds the terms of a vector in memory to a partial sum. rest does the same for
-// vectors in registers, whose lanes after the end of the slice are 0. The partial sums fill whole
-// registers.
+// states. The argument whole adds the terms of a vector in memory to a partial sum. The argument
+// rest adds the terms of vectors in registers, whose lanes after the end of the slice are 0. The
+// partial sums fill whole registers.
 func (m *machine) partialSums(n gp, bases []gp, whole func([]mem, vec), rest func([]vec, vec)) reg.Register {
 	partial := make([]vec, partialBytes/m.bytes)
 	for i := range partial {

@@ -125,8 +125,8 @@ func (m *machine) lastColumns(vectors int) mask {
 	return m.firstLanes(cols)
 }
 
-// eachRow calls f with a pointer to each of the rows that start at base. stride is the name of the
-// parameter that holds the distance between rows.
+// eachRow calls f with a pointer to each of the rows that start at base. The argument stride is the
+// name of the parameter that holds the distance between rows.
 func (m *machine) eachRow(base gp, stride string, rows int, f func(i int, row gp)) {
 	row, step := m.copyOf(base), m.stride(stride)
 	for i := range rows {

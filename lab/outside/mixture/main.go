@@ -51,12 +51,12 @@ func (m mixture) LogJoint(codes, mask, theta *Node) *Node { // [B,1], [B,D], [B,
 		return Sub(MulScalar(AddScalar(Square(Mul(x, Exp(Neg(logSD)))), math.Log(2*math.Pi)), -0.5), logSD)
 	}
 
-	mean, logSD, used := column(0), column(1), OnesLike(column(0)) // of a component
+	mean, logSD, used := column(0), column(1), OnesLike(column(0)) // of one component, the first
 	rest, prior := ZerosLike(mean), ZerosLike(mean)                // log of the weight that is left
 	var density *Node                                              // [B,n], log density of the values
 	add := func(logWeight *Node) {
 		one := Add(logWeight, logNormal(Sub(y, mean), logSD))
-		one = Add(one, MulScalar(OneMinus(used), -1e4)) // nothing where the component is not in use
+		one = Add(one, MulScalar(OneMinus(used), -1e4)) // zero if the component is not in use
 		if density != nil {
 			one = LogAddExp(density, one)
 		}
