@@ -31,8 +31,8 @@ type copyPart struct {
 }
 
 // movingOffset computes where a dynamic slice starts, in elements from the start of the array: the
-// sum over the axes a of strides[a]·clamp(start of the slice along a, 0, limits[a]). starts holds
-// the start along each axis.
+// sum over the axes a of strides[a]·clamp(start of the slice along a, 0, limits[a]). The
+// field starts holds the start along each axis.
 type movingOffset struct {
 	starts          []*value
 	limits, strides []int
@@ -180,7 +180,7 @@ func (l *lowering) lowerBitcast(n *node) {
 }
 
 // moving returns the offset at which a slice of shape dims starts in an array of shape whole.
-// starts holds the start along each axis.
+// The argument starts holds the start along each axis.
 func (l *lowering) moving(starts []*node, whole, dims []int) *movingOffset {
 	m := &movingOffset{strides: rowMajorStrides(whole)}
 	for axis, in := range starts {

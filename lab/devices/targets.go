@@ -30,7 +30,7 @@ type target struct {
 }
 
 // allTargets returns posteriors on simulated data: one for each likelihood, one whose models are
-// lists, and two of graphs.
+// lists, and two with graphs as models.
 func allTargets() (all []target) {
 	anyCodes := func(t vti.Target, rows int) [][]int32 { return randomCodes("codes", rows, t.Space().Cards()) }
 	for _, kind := range likelihood.Kinds() {

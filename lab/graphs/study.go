@@ -41,7 +41,7 @@ type Study struct {
 	Seed uint64 `json:"seed"`
 }
 
-// point is one point of the figure: a number of rows and a method.
+// point is a point of the figure: a number of rows of data, and a method.
 type point struct {
 	rows      int
 	structure dag.Method

@@ -34,8 +34,8 @@ type Row struct {
 	Failed  int `json:"failed"`
 }
 
-// table returns the rows of the table: for each number of rows, one row for each structure, one for
-// greedy BIC and one for the empty graph.
+// table returns the rows of the table: for each number of rows, one row for each method in
+// Structures, one for greedy BIC and one for the empty graph.
 func (b Study) table(found map[point][]*dag.Result) (table []Row) {
 	for _, rows := range b.Sizes {
 		for _, structure := range b.structures() {

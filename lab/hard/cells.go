@@ -69,8 +69,8 @@ const (
 	// relative error is cellError. For a cell with a smaller share the accepted error is cellError
 	// times negligibleCell of the whole integral.
 	negligibleCell = 1e-3
-	// roughly is the factor by which the tolerances of the first pass are larger. The moments of
-	// the first pass are used to bound the second moments of cells in the second pass.
+	// roughly is the factor by which tolerances are larger in the first pass than in the second
+	// pass. Moments from the first pass give the bounds on second moments in the second pass.
 	roughly = 100
 )
 

@@ -14,18 +14,18 @@
 //	tables.go           columns of tables, and comparisons
 //	varsel_hard.go      difficult tables for vti varsel
 //	varsel_hard_responses.go
-//	                    their responses
+//	                    the responses of these tables
 //	ordinary.go         ordinary tables of every likelihood
 //	varsel_exact.go     the exact answer of vti varsel, if there is one
-//	posterior.go        an exact posterior over models, from the posterior of each
+//	posterior.go        an exact posterior over models, from the posterior of each model
 //	gaussian.go         exact posteriors of Gaussian regressions
 //	gprior.go           exact posteriors of Gaussian regressions with a g-prior
 //	average.go          means and variances of mixtures, by normalised weights
 //	orthogonal.go       exact posteriors of many orthogonal columns
 //	robust.go           exact posteriors of robust regressions of few rows
 //	quadrature.go       exact posteriors of regressions with few parameters and one mode
-//	shaped.go           the same with a shape, a precision or odds of zero
-//	cells.go            the same with any number of modes
+//	shaped.go           exact posteriors of regressions with a shape, a precision or odds of zero
+//	cells.go            exact posteriors of regressions with any number of modes
 //	dag_hard.go         difficult tables for vti dag
 //	dag_joint.go        tables of many columns where parents matter only together
 //	dag_exact.go        the exact answer of vti dag: the sum over all graphs of a few nodes
@@ -33,7 +33,7 @@
 //	bdeu.go             exact evidences of categories, and difficult tables of them
 //	mixed.go            exact evidences of mixed tables, and difficult tables
 //	hbm_hard.go         difficult tables for vti hbm
-//	hbm_exact.go        the exact answer of vti hbm, of a gaussian response
-//	hbm_linked.go       the exact answer of other responses but Student ones
-//	hbm_ordered.go      rows of three categories in order
+//	hbm_exact.go        the exact answer of vti hbm for a Gaussian response
+//	hbm_linked.go       the exact answer of vti hbm for other responses, except Student
+//	hbm_ordered.go      densities of rows with three categories in order
 package hard

@@ -52,7 +52,7 @@ type conjugate struct {
 	v           mat.Dense // right singular vectors
 	along       []float64 // components of the response minus its prior mean along the left singular vectors
 	rest        float64   // squared norm of the part orthogonal to these vectors
-	// outside is, for each coefficient, the share of its prior variance in directions about which
+	// outside holds, for each coefficient, the share of its prior variance in directions on which
 	// the rows carry no information.
 	outside []float64
 }

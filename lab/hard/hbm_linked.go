@@ -33,7 +33,7 @@ const (
 	linkedFlat  = 1e-4  // changes of the log integral over effects below this are negligible
 )
 
-// linked is a regression with groups, on the scale on which vti hbm computes. Given the intercept,
+// linked is a regression with groups, with columns standardised as in vti hbm. Given the intercept,
 // the slope and the sd of groups, the effects of groups are independent, and the integral over each
 // has one dimension.
 type linked struct {

@@ -10,8 +10,8 @@ import (
 
 // orthogonal returns the exact posterior over models of any number of predictors, each of one
 // column. The noise must be normal with known σ, and columns must be orthogonal. Each predictor is
-// in the model with the given prior probability, independently of the others. The posterior is then
-// independent over columns, and the evidence is a product over them.
+// in the model with the given prior probability, independently of other predictors. The posterior
+// is then independent over columns, and the evidence is a product over them.
 func (p *regressionProblem) orthogonal(probability float64) (*exactPosterior, error) {
 	_, dim := p.x.Dims()
 	if !(p.sigma > 0) || len(p.groups)+len(p.always) != dim {

@@ -9,8 +9,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// regressionProblem is a regression with selection of predictors, on the scale on which vti varsel
-// computes. Exact posteriors are computed from it.
+// regressionProblem is a regression with selection of predictors, from which exact posteriors are
+// computed. Columns are standardised as in vti varsel:
 //
 //	η = X θ + offset,  θ_j ~ N(priorMean_j, priorSD_j²) where j is in the model,
 //	σ known, or log σ ~ N(logSigmaMean, logSigmaSD²).

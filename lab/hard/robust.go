@@ -72,9 +72,9 @@ func (p *regressionProblem) gaussianOf(sigmas []float64, coordinates []int) (mod
 	return m, err
 }
 
-// overSigma integrates the posterior of models given σ over log σ. The moments of σ come last. If
-// the posterior given some small σ cannot be computed, its evidence is taken as 0; overSigma
-// returns an error if these σ are not negligible.
+// overSigma integrates over log σ the posterior that the argument conditionalOf returns for a fixed
+// σ. The moments of σ come last. If the posterior given some small σ cannot be computed, its
+// evidence is taken as 0; overSigma returns an error if these σ are not negligible.
 func (p *regressionProblem) overSigma(conditionalOf func(fixed *regressionProblem) func(coordinates []int) (modelMoments, error)) func(coordinates []int) (modelMoments, error) {
 	return func(coordinates []int) (modelMoments, error) {
 		least, atLeast, top := math.Inf(1), math.Inf(-1), math.Inf(-1)

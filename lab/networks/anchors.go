@@ -186,8 +186,9 @@ func (t *Task) summaries() int {
 	return 2 * t.parameters()
 }
 
-// summary returns the numbers of an anchor that the trained network reads: logarithms of scales
-// and, except for tasks of networks, whose weights have no meaning one by one, the center.
+// summary returns the numbers of an anchor that the trained network reads: the logarithms of scales
+// and the center. For tasks of networks it leaves out the center, because single weights have no
+// meaning.
 func (t *Task) summary(a *anchor) []float64 {
 	var values []float64
 	if !t.kind.isNetwork() {

@@ -64,7 +64,7 @@ func modelsOf(row Row) (models []modelFit) {
 	return models
 }
 
-// fits returns the cells of a grid of fits.
+// fits returns the cells of a grid of fits: all combinations of levels, priors and settings.
 func (l *Lab) fits(levels, priors []string, predictors []int, g fitSettings) (cells []Cell) {
 	if l.Quick {
 		g = settingsOf[vtiSettings]("vti").Quick

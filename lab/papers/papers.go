@@ -11,7 +11,7 @@
 //
 // Davies et al. (2025), variational transdimensional inference:
 //
-//	robust.go         the robust design: references, fits, and comparisons of the two
+//	robust.go         robust regressions: reference posteriors, fits, and comparisons of the two
 //	fits.go           figures 2 and 4 to 10
 //	design.go         table 2
 //

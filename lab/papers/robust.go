@@ -60,7 +60,8 @@ func (r robust) problem() (*varsel.Problem, error) {
 }
 
 // reference is the posterior that vti computes by default for a table, with coefficients integrated
-// out. It holds the probabilities of models, and draws of models and coefficients.
+// out of the probabilities of models. It holds the probabilities of models, and draws of models and
+// coefficients.
 type reference struct {
 	Verdict     string
 	LogEvidence float64
@@ -128,8 +129,8 @@ func bitsOf(code []int32) string {
 	return string(bits)
 }
 
-// fit is a flow together with a distribution over models. As in Davies et al. (2025), training
-// starts from the identity and from the prior over models.
+// fit is a flow together with a distribution over models. As in Davies et al. (2025), the flow is
+// the identity before training, and q(m) is the prior.
 type fit struct {
 	robust
 	sampler, flow string

@@ -17,8 +17,8 @@ import (
 type Misspecification int
 
 const (
-	// NoMisspecification is the level at which the noise scales of bulk and outliers are 1 and 10,
-	// as in the robust likelihood, and effects are the same in all rows.
+	// NoMisspecification is the level at which the noise scales of most rows and of outliers are 1
+	// and 10, as in the robust likelihood, and effects are the same in all rows.
 	NoMisspecification Misspecification = iota
 	// MediumMisspecification is the level at which the noise scales are 2 and 5.
 	MediumMisspecification
@@ -37,11 +37,11 @@ func (m *Misspecification) UnmarshalText(text []byte) error {
 	return misspecifications.Unmarshal(text, m)
 }
 
-// Design describes a data set of the robust design in Davies et al. (2025). It has a column of
-// ones, x0. Each predictor has an effect of 0.5 with probability 0.4, and a tenth of the rows has
-// the noise of an outlier. With misspecification, the effect is 1.5 in the second half of the rows,
-// as in the published data; in table 2 of the paper, the effect differs between data sets instead.
-// Zero sizes stand for the defaults.
+// Design describes a data set for robust variable selection in Davies et al. (2025). It has a
+// column of ones, x0. Each predictor has an effect of 0.5 with probability 0.4, and a tenth of the
+// rows has the noise of an outlier. With misspecification, the effect is 1.5 in the second half of
+// the rows, as in the published data; in table 2 of the paper, the effect differs between data sets
+// instead. Zero sizes stand for the defaults.
 type Design struct {
 	// Rows is the number of observations, by default 50, and Predictors the number of predictors,
 	// by default 7.

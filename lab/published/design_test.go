@@ -50,8 +50,8 @@ func TestSimulate(t *testing.T) {
 			require.Equal(t, []string{"x0", "x1"}, data.Names[:2])
 			in := len(data.Effects)
 			require.InDelta(t, 0.4*20, in, 4*math.Sqrt(20*0.4*0.6)) // four standard deviations
-			// the variance of the mixture of bulk and outliers; its standard error follows from the
-			// fourth moment
+			// variance is the variance of the mixture of most rows and outliers. The standard error
+			// of an estimate follows from the fourth moment.
 			variance := 0.9*c.bulk*c.bulk + 0.1*c.outlier*c.outlier
 			fourth := 3 * (0.9*math.Pow(c.bulk, 4) + 0.1*math.Pow(c.outlier, 4))
 			for half, effect := range c.effects {

@@ -120,8 +120,8 @@ func TestRuns(t *testing.T) {
 	require.Equal(t, []string{"hbm-amortize", "hbm-infer"}, names)
 }
 
-// TestMake checks that two machines, whose binaries are echo and false, make each run after the
-// runs that it needs.
+// TestMake checks that two machines, whose binaries are the programs echo and false, make each run
+// after the runs that it needs.
 func TestMake(t *testing.T) {
 	runs := []Run{{Name: "first", Args: []string{"show", `{"seed": 1}`}}, {Name: "second", Args: []string{"show", "{runs}/first", "{data}"}, Needs: []string{"first"}}}
 	machines := []Machine{{Binary: "echo", Data: `{"log_evidence": 3}`, Scratch: t.TempDir()}, {Binary: "false"}}

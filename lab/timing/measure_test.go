@@ -12,7 +12,7 @@ import (
 )
 
 // program writes a script that stands in for vti, and returns its path. Its answers depend on the
-// seed, and on whether the command is exact.
+// seed, and on whether its command is vti exact.
 func program(t *testing.T) string {
 	path := filepath.Join(t.TempDir(), "vti")
 	require.NoError(t, os.WriteFile(path, []byte(`#!/bin/sh

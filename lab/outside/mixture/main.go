@@ -19,9 +19,9 @@ import (
 )
 
 // mixture has k components with weights ~ Dirichlet(1), means ~ N(0, 1) in increasing order and log
-// sds ~ N(-1, 0.5²); k is uniform on 1 to most. Block 1 of θ is the mean and the log sd of the
-// first component. Each later block is a stick, which divides the remaining weight between the
-// component before and later ones, the log increment of the mean, and the log sd.
+// sds ~ N(-1, 0.5²); k is uniform on 1 to the field most. Block 1 of θ is the mean and the log sd
+// of the first component. Each later block is a stick, which divides the remaining weight between
+// the component before and later ones, the log increment of the mean, and the log sd.
 type mixture struct {
 	models *space.Table
 	most   int
@@ -71,9 +71,9 @@ func (m mixture) LogJoint(codes, mask, theta *Node) *Node { // [B,1], [B,D], [B,
 		stick := Sub(column(d), Log(left)) // sticks of 0 are equal weights
 		share, remains := Neg(Softplus(Neg(stick))), Neg(Softplus(stick))
 		add(Add(rest, Mul(later, share)))
-		// The density of stick and increment is the density of weight and mean times the
-		// derivatives of these; j(j+1) are the constant of the Dirichlet, Γ(k), and the orders of
-		// the means, k!.
+		// The density of stick and increment is the density of weight and mean times their
+		// derivatives. The product of the factors j(j+1) is Γ(k) k!: the constant of the Dirichlet
+		// density, and the number of orders of the means.
 		logJacobian := Add(Add(rest, Add(share, remains)), column(d+1))
 		prior = Add(prior, Mul(later, AddScalar(logJacobian, math.Log(float64(j*(j+1))))))
 		rest = Add(rest, Mul(later, remains))

@@ -18,9 +18,9 @@ import (
 )
 
 // autoregression is y_t ~ N(φ₁ y_{t−1} + … + φ_k y_{t−k}, σ²) with φ_j ~ N(0, 1), log σ ~ N(0, 1),
-// and k uniform on 0 to most. The first block of θ is log σ, block j the coefficient φ_j. All
-// orders explain the same rows, after the first most: otherwise their evidences could not be
-// compared.
+// and k uniform on 0 to the field most. The first block of θ is log σ, block j the coefficient φ_j.
+// Every order leaves out the first rows, whose number is most, so that all orders explain the same
+// rows and their evidences can be compared.
 type autoregression struct {
 	models *space.Table
 	y      []float64   // [n], the rows that are explained
