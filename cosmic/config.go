@@ -42,8 +42,8 @@ type Config struct {
 	Precision []float64 `json:"precision,omitempty"`
 	Linear    []float64 `json:"linear,omitempty"`
 
-	// Placement makes the flow a part of a larger flow; Features is then ignored. nil: the flow is
-	// not part of another.
+	// Placement makes the flow a part of a larger flow; Features is then ignored. It is nil if the
+	// flow is not part of another flow.
 	Placement *Placement `json:"placement,omitempty"`
 
 	Seed uint64 `json:"seed,omitempty"` // seed of the initial weights

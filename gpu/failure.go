@@ -79,8 +79,7 @@ func (f *Failure) Fits(batch int) int {
 	return 1 << (bits.Len(fits) - 1)
 }
 
-// noMemory matches out-of-memory messages of XLA and drivers, and asked the number of bytes in
-// them.
+// noMemory matches out-of-memory messages of XLA and drivers; asked matches their number of bytes.
 var (
 	noMemory = regexp.MustCompile(`(?i)RESOURCE_EXHAUSTED|out[ _]of[ _]memory`)
 	asked    = regexp.MustCompile(`(?i)allocat(?:e|ing) ([0-9.]+) ?([KMGT]i?B|bytes|B)`)

@@ -16,7 +16,7 @@ import (
 )
 
 // TestSameRowsAreTheSameBytes checks that equal rows give equal files. This includes a column of
-// long and distinct texts, for which the writer gives up its dictionary.
+// long and distinct texts, which the writer stores without a dictionary.
 func TestSameRowsAreTheSameBytes(t *testing.T) {
 	columns := []Column{{Name: "text", Kind: Text}, {Name: "number", Kind: Double}}
 	const rows = 5000

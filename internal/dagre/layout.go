@@ -45,8 +45,8 @@ type Drawing struct {
 	Labels []Point
 }
 
-// These are distances in the units of the sizes of nodes. nodeGap leaves room for the rounded
-// corners of an edge that passes between two nodes.
+// These are distances in the unit in which sizes of nodes are given. nodeGap leaves room for the
+// rounded corners of an edge that passes between two nodes.
 const (
 	nodeGap  = 22
 	edgeGap  = 14

@@ -1,3 +1,3 @@
-// Package document is an answer for readers: sentences, verdicts, tables and pictures. It is made
-// once, and shown as text on a terminal and as a page of HTML, which has the pictures too.
+// Package document is an answer for readers: sentences, verdicts, tables and pictures. A document
+// is made once, and shown as text on a terminal and as a page of HTML. Only the page has pictures.
 package document

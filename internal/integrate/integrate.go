@@ -190,8 +190,8 @@ func defended(parts, defence mixture) mixture {
 // weight, the weights are tempered. balanced returns nil if no point has weight. The weighted
 // density is the mean of the normalised density, of its normalised products with each square of
 // LogScales and, if missed is set, of its product with its ratio to the last proposal. The integral
-// of this last product is the mean square of the weights. It is large at a wall, or at a ridge that
-// no component follows, where weights have a heavy tail.
+// of this last product is the mean square of the weights. It is large at a wall, where the support
+// ends, or at a ridge that no component follows, because weights have a heavy tail there.
 func (p *Proposal) balanced(all *Sample, proposals []mixture, draws int, missed bool) []float64 {
 	logWeights, ratio := make([]float64, len(all.Points)), make([]float64, len(all.Points))
 	for i, x := range all.Points {

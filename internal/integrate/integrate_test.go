@@ -61,8 +61,8 @@ var problems = map[string]struct {
 func lgamma(x float64) float64 { value, _ := math.Lgamma(x); return value }
 
 // TestIntegrals checks integrals and means to five standard errors, a false alarm in two million.
-// The densities are narrow, correlated, skewed, bimodal, heavy-tailed, or have a wall. At least the
-// share of each problem of the draws must be effective.
+// The densities are narrow, correlated, skewed, bimodal, heavy-tailed, or have a wall. The share of
+// effective draws must be at least the field share of the problem.
 func TestIntegrals(t *testing.T) {
 	testkit.Slow(t)
 	for name, c := range problems {

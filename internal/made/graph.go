@@ -37,8 +37,8 @@ func (a affine) apply(x *graph.Node) *graph.Node {
 	return graph.Add(graph.MatMul(x, a.weight), a.offset)
 }
 
-// Bind returns the network with the weights in ctx's scope, conditioned on cond [B, C]. cond is nil
-// if Context is 0.
+// Bind returns the network with the weights in ctx's scope, conditioned on cond [B, C]. The
+// argument cond must be nil if Context is 0.
 func (n *Network) Bind(ctx *context.Context, g *graph.Graph, dtype dtypes.DType, cond *graph.Node) *Bound {
 	switch {
 	case n.cfg.Context == 0 && cond != nil:

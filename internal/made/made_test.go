@@ -128,8 +128,8 @@ func TestAutoregressive(t *testing.T) {
 	}
 }
 
-// TestBrokenDegreesSeen shows that the test above can fail: if degrees are too high by one, each
-// output depends on its own input.
+// TestBrokenDegreesSeen shows that TestAutoregressive can fail: if degrees are too high by one,
+// each output depends on its own input.
 func TestBrokenDegreesSeen(t *testing.T) {
 	n, err := New(Config{Inputs: 3, Hidden: 12, Blocks: 1, Heads: [][]int{slices.Repeat([]int{1}, 3)}})
 	require.NoError(t, err)

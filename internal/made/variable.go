@@ -79,8 +79,8 @@ func Linear(ctx *context.Context, seed uint64, x *graph.Node, outputs int, weigh
 	return graph.Reshape(y, append(slices.Clone(x.Shape().Dimensions[:last]), outputs)...)
 }
 
-// Perceptron returns W x + V ReLU(U x) over the last axis of x. hidden is the number of hidden
-// units and of outputs. The term W x lets it represent a linear function of x exactly.
+// Perceptron returns W x + V ReLU(U x) over the last axis of x. The argument hidden is the number
+// of hidden units and of outputs. The term W x lets it represent a linear function of x exactly.
 func Perceptron(ctx *context.Context, seed uint64, x *graph.Node, hidden int) *graph.Node {
 	inputs := x.Shape().Dim(-1)
 	inside := ReLU.Apply(Linear(ctx.In("hidden"), seed, x, hidden, FanIn(inputs), Zeros))

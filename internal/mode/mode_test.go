@@ -67,8 +67,8 @@ func TestFind(t *testing.T) {
 			if c.want != nil {
 				require.InDeltaSlice(t, c.want, x, 1e-4)
 			}
-			// The factor must be a factor of the curvature, and the decrement must be the squared
-			// gradient in its metric.
+			// The factor must be a factor of the curvature, and the decrement must be gᵀH⁻¹g, with
+			// the gradient g and the curvature H.
 			gradient := fd.Gradient(nil, c.density.Value, x, &fd.Settings{Formula: fd.Central})
 			for a := range d {
 				require.InDelta(t, 0, gradient[a]*factorInverse(factor, a), 1e-4)

@@ -24,8 +24,8 @@ func Do(n int, work func(i int) error) error {
 }
 
 // For calls work(0) to work(n−1), until one of them fails or ctx is done. It returns the error of
-// the lowest i that fails, which does not depend on the number of processors, or an error that
-// wraps ctx.Err().
+// the smallest i for which work fails, whatever the number of processors, or an error that wraps
+// ctx.Err().
 func For(ctx context.Context, n int, work func(i int) error) error {
 	return Each(ctx, n, func(int) func(i int) error { return work })
 }

@@ -30,8 +30,8 @@ type Cell struct {
 	Hint  string
 }
 
-// Cells draws a matrix with names of rows and columns. widths, if not nil, are the relative widths
-// of the columns.
+// Cells draws a matrix with names of rows and columns. The argument widths, if not nil, holds the
+// relative widths of the columns.
 func Cells(name, title string, width float64, rows, columns []string, widths []float64, cell func(row, column int) Cell) *Picture {
 	labels, heads := 0.0, 0.0
 	for _, s := range rows {

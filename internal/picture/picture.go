@@ -5,9 +5,9 @@ import "math"
 // Ink is the role of a colour in a picture.
 type Ink int
 
-// First and Second can be distinguished by colour-blind people, and by their lightness in print
-// without colours. They are blue and vermillion of Okabe and Ito (2008), darkened where text needs
-// the contrast.
+// The inks First and Second can be distinguished by colour-blind people, and by their lightness in
+// print without colours. They are blue and vermillion of Okabe and Ito (2008), darkened where text
+// needs the contrast.
 const (
 	Strong  Ink = iota // text, axes, dots of data
 	Muted              // secondary text

@@ -6,8 +6,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// ControlledDraws is the smallest number of draws at which a regression on the components reduces
-// the error. From there on the bias of the regression is below a fifth of its standard error
+// ControlledDraws is the smallest number of draws for which Controlled uses a regression. With this
+// number or more, the bias of the regression is below a fifth of its standard error
 // (TestControlledErrorsAreRight in package vti).
 const ControlledDraws = 1024
 

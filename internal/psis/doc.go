@@ -9,7 +9,6 @@
 //	| here       | paper | meaning                                               |
 //	| logWeights | log r | log importance ratios, any additive constant, natural |
 //	| K          | k̂     | shape of the fitted tail                              |
-//	| Tail       | M     | number of smoothed draws                              |
 //	| ESS        | S_eff | 1 / Σ w̃², w̃ normalised smoothed weights               |
 //
 // A weight of zero (log weight −Inf) belongs to a valid draw, where the target density is zero. NaN

@@ -11,10 +11,10 @@ import (
 )
 
 const (
-	// pivotPanel is the number of pivots that are found before all other entries are updated by one
-	// product. With fewer pivots the matrix is read more often; with more, pivots take longer to
-	// find. BenchmarkFactorizePivoted takes 1.1 times as long with half this number, and 1.05 times
-	// with twice.
+	// pivotPanel is the number of pivots that are found before all remaining entries of the matrix
+	// are updated by one matrix product. With fewer pivots the matrix is read more often; with
+	// more, pivots take longer to find. BenchmarkFactorizePivoted takes 1.1 times as long with half
+	// this number, and 1.05 times with twice.
 	pivotPanel = 128
 	// pivotShare is the share of columns that must have become pivots before these are removed from
 	// the entries that are updated. With half and twice this share the time differs by less than a

@@ -15,7 +15,8 @@ import (
 )
 
 // TestPivoted compares the pivots and the rows with LAPACK's, for matrices of full and of lower
-// rank. For an indefinite matrix it compares left with the most negative part of the matrix.
+// rank. For an indefinite matrix it compares the result left with the most negative part of the
+// matrix.
 func TestPivoted(t *testing.T) {
 	random := stream.Rand(1, "pivoted")
 	for _, c := range []struct{ n, rank int }{{1, 1}, {5, 3}, {128, 128}, {300, 300}, {700, 290}} {
