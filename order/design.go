@@ -11,21 +11,22 @@ import (
 	"github.com/transdim/vti/varsel/exact"
 )
 
-// design is a regression: every model uses an intercept and a subset of its columns.
+// design is a regression. Every model has an intercept and a subset of the columns.
 type design struct {
 	names   []string   // column names
-	y       []float64  // [n]
+	y       []float64  // response [n]
 	x       *mat.Dense // [n,P], columns centred
-	centres []float64  // [P]
+	centres []float64  // means of the columns before centring [P]
 	mean    float64    // mean of y
 	total   float64    // Σ (y − mean)²
-	// reduced [min(n, P+1), P+1] is the triangular factor of the centred columns and the centred
-	// response: scalar products of its columns equal the products of the original columns.
+	// reduced [min(n, P+1), P+1] is the factor R of the QR decomposition of the centred columns and
+	// the centred response. Scalar products of its columns equal the products of the centred
+	// columns.
 	reduced *mat.Dense
 }
 
-// newDesign returns a design with P centred columns. cell returns the entries of the columns before
-// centring.
+// newDesign returns a design with P centred columns. The function cell returns the entries of the
+// columns before centring.
 func newDesign(names []string, y []float64, cell func(row, column int) float64) *design {
 	n, columns := len(y), len(names)
 	d := &design{names: names, y: y, centres: make([]float64, columns)}
@@ -60,9 +61,9 @@ func newDesign(names []string, y []float64, cell func(row, column int) float64) 
 // fit is one model with its closed-form results.
 type fit struct {
 	design *design
-	// columns are the numbers of the model's columns in the design.
+	// columns holds the indices of the model's columns in the design.
 	columns []int
-	// unitRoot reports whether it is a model of differences.
+	// unitRoot reports whether the response is the differences of successive values.
 	order    int
 	unitRoot bool
 	// logPrior is log p(model). logEvidence is log p(y | model), up to a constant that all models
@@ -72,15 +73,16 @@ type fit struct {
 	*exact.GPrior
 }
 
-// leastRest is the share of unexplained variation below which a model counts as explaining the
-// values exactly.
+// leastRest is the residual sum of squares, as a share of the total, below which a model counts as
+// explaining the values exactly.
 const leastRest = 1e-14
 
 var errExact = errors.New("a model explains the values without any noise: want values with noise")
 
-// newFit computes the closed forms of the model with the given columns. The evidence is relative to
-// the evidence of a model without columns whose total variation is scale. scale is the variation of
-// the design, except for models of differences, which have another response.
+// newFit computes the closed forms of the model with the given columns. The log evidence is
+// relative to a model without columns whose total sum of squares is scale. For models of
+// differences, scale comes from the undifferenced values, so that all models have a common
+// reference.
 func (d *design) newFit(columns []int, scale float64) (*fit, error) {
 	if !(d.total > leastRest*scale) {
 		return nil, errExact
@@ -91,8 +93,8 @@ func (d *design) newFit(columns []int, scale float64) (*fit, error) {
 	}
 	rows, last := d.reduced.Dims()
 	g, err := exact.NewGPrior(exact.Slab{Kind: exact.FixedG, G: float64(n)}, reduced, make([]bool, len(columns)), mat.Col(nil, last-1, d.reduced), n-1-rows, 0, 0)
-	// The factorisation fails where columns are linear combinations of others, as when the series
-	// repeats itself.
+	// The factorisation fails if columns are linear combinations of others, for instance for a
+	// periodic series.
 	if err != nil || !(g.Unexplained() > leastRest) {
 		return nil, errExact
 	}
@@ -102,8 +104,8 @@ func (d *design) newFit(columns []int, scale float64) (*fit, error) {
 }
 
 // logBeta returns the log ratio of the evidence of a model with p columns to the evidence of the
-// model without columns. explained is the share of variation that the columns explain, n the number
-// of rows (Liang et al. 2008, equation 6, with g = n).
+// model without columns (Liang et al. 2008, equation 6, with g = n). The argument explained is R²
+// of the regression on the columns, and n the number of rows.
 func logBeta(explained float64, p, n int) float64 {
 	g, size := float64(n), float64(n)
 	return 0.5*(size-1-float64(p))*math.Log1p(g) - 0.5*(size-1)*math.Log1p(g*(1-explained))

@@ -5,10 +5,9 @@
 // Coefficients have Zellner's unit-information prior (g equal to the number of rows; Kass and
 // Wasserman 1995). The intercept and the noise have the usual improper priors, which all models
 // share. Evidences then have a closed form (Liang et al. 2008, equation 6), and the answer is the
-// exact sum over all models. An autoregression with a unit root is an autoregression of the
-// differences of the values. A spline is a polynomial plus truncated powers at its knots (Denison,
-// Mallick and Smith 1998). Its models are the subsets of the candidate positions, which are
-// enumerated.
+// exact sum over all models. A model with a unit root is an autoregression of the differences of
+// the values. A spline is a polynomial plus truncated powers at its knots (Denison, Mallick and
+// Smith 1998). Its models are the subsets of the candidate positions, which are enumerated.
 //
 //	t, err := table.ReadFile("series.csv")
 //	// handle err

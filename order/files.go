@@ -9,14 +9,14 @@ import (
 	"github.com/transdim/vti/run"
 )
 
-// Names of the files that a run writes in addition to the files of every run.
+// Names of the files that only runs of this kind write.
 const (
 	OrdersFile = "orders.csv"
 	CurveFile  = "curve.csv"
 	KnotsFile  = "knots.csv"
 )
 
-// Files returns the names of the files that a run writes in addition to the files of every run.
+// Files returns the names of the files that only runs of this kind write.
 func Files() []string {
 	return []string{OrdersFile, CurveFile, KnotsFile, draws.ParquetFile, draws.CSVFile}
 }
@@ -32,10 +32,10 @@ func (r *Result) write(dir string) error {
 	return run.WriteAnswer(dir, r, tables)
 }
 
-// writeDraws writes the draws as Parquet and CSV, if there is a run directory. Parameters are
-// integrated out of the densities. A spline with k knots uses the first k columns of places of
-// knots, and the first k columns of coefficients of truncated powers. The powers are of the time
-// scaled to [−1, 1].
+// writeDraws writes the draws of models and parameters as Parquet and CSV, if there is a run
+// directory. The densities in the files are of models, with parameters integrated out. A spline
+// with k knots uses the first k columns of places of knots, and the first k columns of coefficients
+// of truncated powers, which are powers of the time scaled to [−1, 1].
 func (post *posterior) writeDraws(cfg RunConfig) error {
 	p := post.problem
 	header := draws.Header{Kind: draws.IID, Cards: []int{len(post.orders)}, Sites: []string{"order"}, DensityScale: "parameters integrated out", Seed: cfg.Seed}

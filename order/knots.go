@@ -16,29 +16,29 @@ import (
 	"github.com/transdim/vti/internal/rank"
 )
 
-// knots holds the candidate places of the knots of a spline (Denison, Mallick and Smith 1998). The
-// answer is a sum over all sets of up to MaxOrder candidates.
+// knots holds the candidate places of the knots of a spline (Denison, Mallick and Smith 1998), for
+// a sum over all sets of up to MaxOrder candidates.
 //
-// The sum walks a tree of sets. A child of a set has one more candidate, which comes after all
-// candidates of the set. The columns of later candidates are kept orthogonal to the columns of the
-// set, so that a set costs only a few scalar products. Columns and response come from the triangle
-// R of the design's QR decomposition, which has fewer rows than the design.
+// The sets form a tree. A child of a set has one more candidate, which comes after all candidates
+// of the set. The columns of later candidates are made orthogonal to the columns of the set, so
+// that a set costs only a few scalar products. Columns and response come from the triangle R of the
+// design's QR decomposition, which has fewer rows than the design.
 type knots struct {
-	places []float64 // increasing
+	places []float64 // times of the candidates, increasing
 
 	degree, most, rows int
 	response           []float64   // the response in R, orthogonal to the polynomial part
-	columns            [][]float64 // the columns of knots in R, likewise orthogonal
-	explained, total   float64     // variation explained by the polynomial part alone; total variation
-	logCount           []float64   // log p(k) less the log of the number of sets of k knots
+	columns            [][]float64 // the columns of knots in R, orthogonal to the polynomial part
+	explained, total   float64     // sum of squares explained by the polynomial part alone; total sum of squares
+	logCount           []float64   // log prior of a set of k knots, by k
 }
 
-// splines places the candidates for knots at the times of evenly spaced rows.
+// splines prepares the sum over splines. Candidates for knots are the times of evenly spaced rows.
 func (p *Problem) splines(values []float64) error {
 	o, n := p.Options, len(values)
 	k := &knots{degree: o.Degree, most: o.MaxOrder, rows: n}
 	p.knots = k
-	// A knot needs rows on both sides. Otherwise its column is a linear combination of others.
+	// Without rows on both sides of a knot, its column is a linear combination of other columns.
 	inner := p.times[o.Degree : n-1]
 	count := min(o.Candidates, len(inner))
 	for c := range count {
@@ -73,7 +73,7 @@ func (k *knots) sets() float64 {
 }
 
 // prepare reads columns and response from the triangle R of the QR decomposition of a design. The
-// first rows of R belong to the polynomial part, and its other rows are orthogonal to this part.
+// first rows of R belong to the polynomial part, and the other rows to the space orthogonal to it.
 func (k *knots) prepare(d *design, mean float64) {
 	rows, last := d.reduced.Dims()
 	last--
@@ -103,22 +103,22 @@ func (k *knots) prepare(d *design, mean float64) {
 	}
 }
 
-// logJoint returns log p(set) + log p(y | set), up to a constant, for a set of size knots that
-// explains the variation explained.
+// logJoint returns log p(set) + log p(y | set), up to a constant, for a set of the given number of
+// knots (size) that explains the given sum of squares.
 func (k *knots) logJoint(size int, explained float64) float64 {
 	return k.logCount[size] + logBeta(explained/k.total, k.degree+size, k.rows)
 }
 
-// walk is one pass over all sets of knots that have the same first knot.
+// walk visits all sets of knots that have the same first knot.
 type walk struct {
 	*knots
 	ctx gocontext.Context
 	// visit is called with every set, given as increasing indices of candidates, and with its log
-	// joint density. It must not keep the slice.
+	// joint density log p(set) + log p(y | set). It must not keep the slice.
 	visit func(set []int, log float64)
 	set   []int
-	// columns and squares hold, for each level of the tree, the columns made orthogonal to the set
-	// so far, and their squared lengths.
+	// columns and squares hold, for each number of knots in the set, the columns of later
+	// candidates made orthogonal to the set, and their squared lengths.
 	columns [][][]float64
 	squares [][]float64
 	exact   bool
@@ -144,8 +144,8 @@ func (k *knots) visitFrom(ctx gocontext.Context, candidate int, visit func(set [
 	return ctx.Err()
 }
 
-// add adds a candidate to the set of a level, visits the resulting set, and continues to its
-// children.
+// add adds a candidate to a set of level knots, visits the resulting set, and then the larger sets
+// that begin with it. explained is the sum of squares that the set explains.
 func (w *walk) add(level, candidate int, explained float64) {
 	column := w.columns[level][candidate]
 	square := w.squares[level][candidate]
@@ -179,8 +179,9 @@ func (w *walk) add(level, candidate int, explained float64) {
 	w.set = w.set[:level]
 }
 
-// leaves visits the largest sets, for which scalar products of columns suffice. slope is the scalar
-// product of the response and the last column, divided by the squared length of the column.
+// leaves visits the sets of the largest size, for which scalar products of columns suffice. slope
+// is the scalar product of the response and the column of the candidate, divided by the column's
+// squared length.
 func (w *walk) leaves(level, candidate int, explained, slope float64) {
 	column, square := w.columns[level][candidate], w.squares[level][candidate]
 	for j := candidate + 1; j < len(w.places); j++ {
@@ -214,7 +215,8 @@ type knotSum struct {
 	sets        [][]int   // draws of sets, in random order
 }
 
-// branch holds the sums over the sets that have the same first knot, divided by exp(top).
+// branch holds the sums over the sets that have the same first knot, divided by exp(top), where top
+// is the largest log joint density.
 type branch struct {
 	top         float64
 	count, best []float64
@@ -280,8 +282,9 @@ func (k *knots) sum(ctx gocontext.Context, draws int, random *rand.Rand) (*knotS
 	return s, err
 }
 
-// draw draws sets of knots: first a branch by its mass, then the set at a uniform position in the
-// branch's sum.
+// draw draws sets of knots: first a branch (the sets with a common first knot) in proportion to its
+// probability, then the set at a uniform position in the branch's sum. masses holds the logarithms
+// of the sums of the branches.
 func (k *knots) draw(ctx gocontext.Context, masses []float64, logEvidence float64, draws int, random *rand.Rand) ([][]int, error) {
 	wanted := make([][]float64, len(masses))
 	for range draws {

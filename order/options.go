@@ -13,7 +13,7 @@ import (
 // Kind is a kind of model with an order.
 type Kind int
 
-// The kinds.
+// The kinds of models are:
 const (
 	// Autoregression regresses a row on earlier rows.
 	Autoregression Kind = iota
@@ -48,11 +48,10 @@ type Options struct {
 	// MaxOrder is the largest order (default 10 for autoregressions, 8 for polynomials, and 6 knots
 	// for splines). The prior of the order is uniform for autoregressions and polynomials.
 	MaxOrder int `json:"max_order,omitempty"`
-	// UnitRoot is the prior probability that an autoregression of order p ≥ 1 has a unit root. Its
-	// differences are then an autoregression of order p−1. At 0 no model has a unit root.
+	// UnitRoot is the prior probability that an autoregression of order p ≥ 1 has a unit root: the
+	// differences of its values are then an autoregression of order p−1.
 	UnitRoot float64 `json:"unit_root,omitempty"`
-	// Degree is the degree of a spline (default 3). At its knots it has Degree − 1 continuous
-	// derivatives.
+	// Degree is the degree of a spline (default 3), which has Degree − 1 continuous derivatives.
 	Degree int `json:"degree,omitempty"`
 	// Candidates is the number of candidate places of knots (default 40).
 	Candidates int `json:"candidates,omitempty"`
@@ -61,12 +60,11 @@ type Options struct {
 	MeanKnots float64 `json:"mean_knots,omitempty"`
 }
 
-// Limits that bound the work.
+// These limits bound the work.
 const (
 	mostDegree     = 5
 	mostCandidates = 200
-	// mostSets bounds the number of sets of knots in the sum. A sum over mostSets sets takes about
-	// two minutes.
+	// mostSets is the largest number of sets of knots that are summed, which takes two minutes.
 	mostSets = 100_000_000
 )
 
@@ -108,5 +106,5 @@ func (o Options) withDefaults() (Options, error) {
 	return o, nil
 }
 
-// Record holds all settings of a run; run.Read builds its problem by NewProblem.
+// Record holds all settings of a run. The function run.Read reads it and calls NewProblem.
 type Record = run.Asked[Options]

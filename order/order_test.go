@@ -33,8 +33,7 @@ func problemOf(t *testing.T, options Options, y []float64) *Problem {
 
 // The log evidence of every model equals a numerical integral over σ² of normal densities. With the
 // intercept integrated out, the covariance of y is σ²(I + g X(XᵀX)⁻¹Xᵀ) on the space orthogonal to
-// constants. Its eigenvalues are (1+g)σ² in the span of the columns X and σ² outside of it. Models
-// of differences have another response.
+// constants. Its eigenvalues are (1+g)σ² in the span of the columns X and σ² outside of it.
 func TestEvidencesAreIntegrals(t *testing.T) {
 	y := []float64{1, 0.2, 1.4, -0.3, 2, 0.7, 1.1, 3, 2.2, 2.9, 4.1, 3.3, 4, 5.2, 4.1, 4.4}
 	logIntegral := func(d *design, columns []int) float64 {
@@ -79,8 +78,8 @@ func TestEvidencesAreIntegrals(t *testing.T) {
 	}
 }
 
-// A random walk has a unit root, and an autoregression far from a random walk has none. The
-// coefficients of the differences and the converted coefficients of the levels give the same
+// A random walk has a unit root, and an autoregression far from a random walk has none.
+// Coefficients for differences and the coefficients for values computed from them give the same
 // expectation.
 func TestUnitRoot(t *testing.T) {
 	random := stream.Rand(4, "walk")
@@ -162,8 +161,8 @@ func TestSumOverKnotsIsThatOverAList(t *testing.T) {
 			for _, j := range set {
 				inclusion[j] += w
 			}
-			// Among a few hundred sets, one differs by more than 4.5 standard errors in 1 of 500
-			// runs by chance.
+			// By chance, one of a few hundred sets differs by more than 4.5 standard errors in 1 of
+			// 500 runs.
 			require.InDelta(t, w, drawn[fmt.Sprint(set)], 4.5*math.Sqrt(w*(1-w)/4000)+1e-3, "%v", set)
 		}
 		require.InDeltaSlice(t, count, sum.count, 1e-9)
@@ -213,7 +212,7 @@ func TestRunFindsTheOrder(t *testing.T) {
 	r, err := Run(gocontext.Background(), problemOf(t, Options{}, y), RunConfig{Dir: dir})
 	require.NoError(t, err)
 	require.Contains(t, r.Answer, "Most probably order 2")
-	// The standard errors are about 0.04.
+	// Coefficients have standard errors of about 0.04.
 	require.InDelta(t, 0.5, float64(r.Coefficients[1].MeanGiven), 0.16)
 	require.InDelta(t, -0.4, float64(r.Coefficients[2].MeanGiven), 0.16)
 	require.InDelta(t, 1, float64(r.Coefficients[len(r.Coefficients)-1].Mean), 0.12)

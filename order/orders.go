@@ -7,10 +7,11 @@ import (
 	"github.com/transdim/vti/internal/rank"
 )
 
-// autoregressions lists the models of an autoregression: models of the values themselves, called
-// levels, and if unit roots have a prior probability, models of their differences. All models
-// explain the same rows: the rows that have at least MaxOrder rows before them. Given the earlier
-// rows, a level and its difference have the same density.
+// autoregressions lists the models of an autoregression: models of the values (levels), and if unit
+// roots have a prior probability, models of differences of successive values. The response of all
+// models is the rows that have at least MaxOrder rows before them. Evidences are comparable,
+// because a value and its difference from the previous row have the same density given earlier
+// rows.
 func (p *Problem) autoregressions(values []float64) error {
 	most, unit := p.Options.MaxOrder, p.Options.UnitRoot
 	y := values[most:]
@@ -55,7 +56,7 @@ func (p *Problem) autoregressions(values []float64) error {
 }
 
 // ofLevels converts a draw of a model of differences to the coefficients and the intercept of a
-// model of levels. The intercept is the expected value at the means of the columns.
+// model of the values. The intercept is the expected value at the means of the columns.
 func (p *Problem) ofLevels(d draw) draw {
 	if !d.fit.unitRoot {
 		return d
@@ -67,14 +68,14 @@ func (p *Problem) ofLevels(d draw) draw {
 		levels[j+1] -= c
 	}
 	d.coefficients = levels
-	d.intercept += p.levels.centres[0] // a difference is a level minus the level of the previous row
+	d.intercept += p.levels.centres[0] // expected difference plus the mean of the previous value
 	return d
 }
 
 // unitTime returns a time scaled to [−1, 1].
 func (p *Problem) unitTime(t float64) float64 { return 2*(t-p.first)/(p.last-p.first) - 1 }
 
-// legendre writes the Legendre polynomials of degrees 1 to len(into) at u. They span the same
+// legendre sets into to the Legendre polynomials of degrees 1 to len(into) at u. They span the same
 // models as powers of u, and their columns are nearly orthogonal.
 func legendre(u float64, into []float64) {
 	before, now := 1.0, u
@@ -84,8 +85,9 @@ func legendre(u float64, into []float64) {
 	}
 }
 
-// overTime makes the design of functions of time: Legendre polynomials up to a degree, then the
-// columns named by others.
+// overTime makes the design whose columns are functions of time: Legendre polynomials up to a
+// degree, then the truncated powers of knots. The argument others holds the names of the latter
+// columns.
 func (p *Problem) overTime(values []float64, degree int, others []string) {
 	var names []string
 	for d := range degree {
@@ -112,8 +114,8 @@ func (p *Problem) polynomials(values []float64) error {
 	return nil
 }
 
-// basis returns the row of the columns at a time, not centred: Legendre polynomials, then truncated
-// powers at the candidate places of knots.
+// basis returns the values of all columns at a time, not centred: Legendre polynomials, then the
+// truncated powers of the candidate knots.
 func (p *Problem) basis(t float64) []float64 {
 	u := p.unitTime(t)
 	if p.Options.Kind == Polynomial {

@@ -17,7 +17,7 @@ import (
 // draw is one draw from the posterior.
 type draw struct {
 	fit          *fit
-	coefficients []float64 // of the columns of the fit
+	coefficients []float64 // coefficients of the columns of fit
 	intercept    float64   // expected value at the means of the columns
 	sigma        float64
 	// logModel is log p(model | data).
@@ -29,7 +29,7 @@ type posterior struct {
 	problem  *Problem
 	orders   []Order
 	unitRoot float64
-	knots    *knotSum // for splines
+	knots    *knotSum // the posterior over sets of knots; nil except for splines
 	draws    []draw
 }
 
@@ -50,7 +50,7 @@ func (p *Problem) posterior(ctx gocontext.Context, draws int, random *rand.Rand)
 	for m, f := range p.models {
 		one := &post.orders[f.order]
 		one.Probability += Number(sum.Probability[m])
-		// The prior of orders is uniform.
+		// the last term cancels the uniform prior of the order
 		one.LogBayesFactor = Number(logsum.Add(float64(one.LogBayesFactor), logPrior[m]+f.logEvidence+math.Log(float64(len(post.orders)))))
 		if f.unitRoot {
 			post.unitRoot += sum.Probability[m]
@@ -117,10 +117,10 @@ func (post *posterior) most() int {
 	return best.Order
 }
 
-// curvePoints is the number of times at which a curve is computed.
+// curvePoints is the number of times at which the posterior of a curve is computed.
 const curvePoints = 200
 
-// curve summarises the expected value along time over the draws.
+// curve returns the posterior mean and interval of the expected value at evenly spaced times.
 func (post *posterior) curve() []CurvePoint {
 	p := post.problem
 	points := make([]CurvePoint, curvePoints)

@@ -9,7 +9,8 @@ import (
 	"github.com/transdim/vti/table"
 )
 
-// Problem is a response with the columns of the largest model, and the evidence of every model.
+// Problem is a series of values with its models: the design of the largest model and, except for
+// splines, the evidence of every model.
 type Problem struct {
 	// Options holds the caller's options, with defaults filled in.
 	Options Options
@@ -19,9 +20,9 @@ type Problem struct {
 	Notes []string
 
 	levels *design
-	// models lists all models except splines.
+	// models lists all autoregressions or polynomials; it is empty for splines.
 	models []*fit
-	knots  *knots // for splines
+	knots  *knots // candidate knots of splines; nil for other models
 
 	times       []float64 // times of the rows
 	first, last float64   // the first and the last of all times
@@ -30,7 +31,7 @@ type Problem struct {
 }
 
 // NewProblem reads values and times from a table and checks them. It computes the evidences of all
-// orders, except for splines, whose evidences Run computes. Its errors name the cell.
+// orders, except for splines, whose evidences Run computes. Errors name the cell of the table.
 func NewProblem(t *table.Table, options Options) (*Problem, error) {
 	options, err := options.withDefaults()
 	if err != nil {
@@ -42,7 +43,7 @@ func NewProblem(t *table.Table, options Options) (*Problem, error) {
 	}
 	n := len(values)
 	fitted := options.MaxOrder + options.Degree
-	// The number of explained rows must be at least twice the number of fitted parameters.
+	// The number of rows in the likelihood must be at least twice the number of coefficients.
 	if n < 3*fitted+4 {
 		return nil, fmt.Errorf("%s: got %s for orders up to %d, want at least %s, or a smaller --max-order", t.Path, english.Count(n, "row"), options.MaxOrder, english.Count(3*fitted+4, "row"))
 	}
@@ -85,7 +86,7 @@ func NewProblem(t *table.Table, options Options) (*Problem, error) {
 	return p, nil
 }
 
-// checkSpread fails where values are equal, or equal up to rounding.
+// checkSpread returns an error if all values are equal, or equal up to rounding.
 func (p *Problem) checkSpread(values []float64) error {
 	low, high := slices.Min(values), slices.Max(values)
 	if low == high {
@@ -97,11 +98,11 @@ func (p *Problem) checkSpread(values []float64) error {
 	return nil
 }
 
-// Rows returns the number of rows in the likelihood. The first rows of an autoregression are only
-// conditioned on.
+// Rows returns the number of rows in the likelihood. It excludes the first rows of an
+// autoregression, on which the likelihood is conditioned.
 func (p *Problem) Rows() int { return len(p.levels.y) }
 
-// Priors describes the model and the priors, a line each.
+// Priors describes the model and the priors in sentences, one per line.
 func (p *Problem) Priors() []string {
 	o := p.Options
 	var first string

@@ -23,8 +23,8 @@ type Result struct {
 	// UnitRoot is the posterior probability of a unit root. It is nil if its prior probability is
 	// 0.
 	UnitRoot *Number `json:"unit_root,omitempty"`
-	// Coefficients describes the coefficients, both averaged over orders (0 in models of smaller
-	// order) and given the most probable order. For a spline it describes the level and σ.
+	// Coefficients summarises the coefficients, both averaged over orders (0 in models of smaller
+	// order) and given the most probable order. For a spline it has only the intercept and σ.
 	Coefficients []Coefficient `json:"coefficients"`
 	// Knots holds the candidate places of the knots of a spline, with their probabilities.
 	Knots []Knot `json:"knots,omitempty"`
@@ -35,7 +35,7 @@ type Result struct {
 
 // DataSummary describes the data.
 type DataSummary struct {
-	Rows int `json:"rows"` // number of rows that the models explain
+	Rows int `json:"rows"` // number of rows in the likelihood
 	// Value and Time are names of columns, and Model is the name of the kind.
 	Value string `json:"value"`
 	Time  string `json:"time,omitempty"`
@@ -44,23 +44,24 @@ type DataSummary struct {
 
 // CertificateReport is the verdict on the computation.
 type CertificateReport struct {
-	// Verdict is the verdict, Basis the kind of computation that it rests on. Reasons explain a
-	// lowered verdict.
+	// Verdict says how far the answer can be trusted, Basis on which kind of computation this
+	// rests, and Reasons why the verdict is not the best.
 	Verdict vti.Verdict `json:"verdict"`
 	Basis   vti.Basis   `json:"basis"`
 	Reasons []string    `json:"reasons,omitempty"`
 }
 
-// Order is an order with its probability.
+// Order is an order of the model with its probability.
 type Order struct {
-	// Probability is the posterior probability of the order Order.
+	// Order is a number of lags, a degree or a number of knots, and Probability its posterior
+	// probability.
 	Order       int    `json:"order"`
 	Probability Number `json:"probability"`
 	// LogBayesFactor is the log Bayes factor against order 0, in nats.
 	LogBayesFactor Number `json:"log_bayes_factor"`
 	// UnitRoot is the posterior probability of a unit root given this order.
 	UnitRoot *Number `json:"unit_root,omitempty"`
-	// Knots holds the jointly most probable places of knots, given this number of knots.
+	// Knots holds the most probable set of places of knots with this number of knots.
 	Knots []Number `json:"knots,omitempty"`
 }
 

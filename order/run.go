@@ -26,8 +26,8 @@ type RunConfig struct {
 // standard deviation.
 const drawn = 10_000
 
-// largestShare is the probability of the largest order above which the verdict reports that the
-// prior ends there. Larger orders, which the prior excludes, might then be as probable.
+// largestShare is the largest probability of the largest order (MaxOrder) without a lower verdict.
+// With a larger probability, still larger orders might be probable too.
 const largestShare = 0.1
 
 // Run sums over all models, draws from the posterior, checks the model and writes the files of the
@@ -75,7 +75,7 @@ func Run(ctx gocontext.Context, problem *Problem, cfg RunConfig) (*Result, error
 	return r, r.write(cfg.Dir)
 }
 
-// answer returns the first line of the output.
+// answer returns the first line of the output, a sentence on the most probable order.
 func (post *posterior) answer() string {
 	most := post.orders[post.most()]
 	share, none := float64(most.Probability), float64(post.orders[0].Probability)
