@@ -8,7 +8,7 @@ import (
 	"github.com/transdim/vti/internal/english"
 )
 
-// ListModels returns the codes of all models of a space, in the order of their index.
+// ListModels returns the codes of all models of a space, in lexicographic order.
 func ListModels(sp Space) (codes [][]int32) {
 	for code := range Models(sp) {
 		codes = append(codes, slices.Clone(code))
@@ -25,7 +25,7 @@ func Key(code []int32) string {
 	return string(key)
 }
 
-// CheckCode returns an error unless code names a model of the space.
+// CheckCode returns an error unless code is the code of a model of the space.
 func CheckCode(sp Space, code []int32) error {
 	cards := sp.Cards()
 	if len(code) != len(cards) {
@@ -46,8 +46,9 @@ type lister interface {
 }
 
 // Outcomes numbers the features by which reports describe models, from 0 to n−1. In a space of
-// lists they are the possible members of a list. In other spaces they are the outcomes of each site
-// other than its outcome 0. members returns the numbers of the features that a code has.
+// lists a feature is an item, and a model has the features of its members. In other spaces a
+// feature is an outcome, other than 0, of one of the sites (the digits of a code). The function
+// members returns the numbers of the features that a code has.
 func Outcomes(sp Space) (n int, members func(code []int32) []int) {
 	if lists, ok := sp.(lister); ok {
 		return lists.Items(), func(code []int32) (members []int) {

@@ -17,8 +17,8 @@ func TestCodes(t *testing.T) {
 	require.EqualError(t, CheckCode(subsets, []int32{-1, 0}), "site 0: got outcome -1, want 0 to 1")
 }
 
-// Each outcome of a site other than outcome 0 has a number of its own. In lists the items have the
-// numbers.
+// Outcomes gives a number to each outcome, other than 0, of each digit of a code, and in spaces of
+// lists to each item.
 func TestOutcomes(t *testing.T) {
 	subsets, err := NewSubsets(3, nil, [][]int{{0}, {1}, {2}})
 	require.NoError(t, err)

@@ -1,10 +1,10 @@
 // Package space defines the models and the coordinates of the parameters that each model uses.
 //
-// A model is a row of S categorical sites; site s has Cards()[s] outcomes, numbered from 0. Every
-// model draws its parameters from the same D saturated coordinates and uses some of them. A single
-// site with K outcomes describes a plain list of K models ([Table]), and sites with two outcomes
-// describe subsets ([Subsets]). Other packages describe richer families of models by implementing
-// [Space].
+// A model is described by a code: S categorical variables, called sites. Site s has Cards()[s]
+// outcomes, numbered from 0. The parameters of all models are coordinates of one vector of length
+// D, and a model uses some of them. A single site with K outcomes describes a plain list of K
+// models ([Table]), and sites with two outcomes describe subsets ([Subsets]). Other packages
+// describe richer families of models by implementing [Space].
 //
 // Notation, beside the notation of Davies, Mackinlay, Oliveira and Sisson, "Amortized Variational
 // Transdimensional Inference" (2025):

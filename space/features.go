@@ -5,16 +5,17 @@ import (
 	"github.com/gomlx/gomlx/pkg/core/graph"
 )
 
-// Featurer is a Space that defines itself how a model is described to networks, by features.
+// Featurer is a Space with its own description of models as inputs (features) of neural networks.
 type Featurer interface {
 	Space
 	// FeatureDim returns C, the number of features.
 	FeatureDim() int
-	// Features returns the models as inputs: codes [B, S] int32 -> [B, C] of a float dtype.
+	// Features returns the inputs of a network for B models: codes [B, S] int32 -> [B, C] of a
+	// float dtype.
 	Features(codes *graph.Node, dtype dtypes.DType) *graph.Node
 }
 
-// FeatureDimOf returns C, the number of [Features] of a model of a space.
+// FeatureDimOf returns C, the number of inputs of a network for a model of a space, see [Features].
 func FeatureDimOf(s Space) int {
 	if featurer, ok := s.(Featurer); ok {
 		return featurer.FeatureDim()
@@ -22,8 +23,8 @@ func FeatureDimOf(s Space) int {
 	return FeatureDim(s.Cards())
 }
 
-// FeatureDim returns C, the number of features by [FeaturesOf]: the sum over sites of the number of
-// outcomes, where a site with two outcomes counts 1.
+// FeatureDim returns C, the number of inputs that [FeaturesOf] makes: the sum over the sites
+// (digits) of a code of the number of outcomes, where a site with two outcomes counts 1.
 func FeatureDim(cards []int) int {
 	dim := 0
 	for _, card := range cards {
@@ -36,9 +37,9 @@ func FeatureDim(cards []int) int {
 	return dim
 }
 
-// Features returns the models as inputs of a network: codes [B, S] int32 -> [B, C] of the given
-// float dtype. Unless the space is a [Featurer], the feature of a site with two outcomes is its
-// outcome, 0 or 1, and the features of any other site are the one-hot encoding of its outcome.
+// Features returns the inputs of a network for B models: codes [B, S] int32 -> [B, C] of the given
+// float dtype. Unless the space is a [Featurer], a site (digit) with two outcomes has one input,
+// its outcome 0 or 1, and any other site has the one-hot encoding of its outcome.
 func Features(s Space, codes *graph.Node, dtype dtypes.DType) *graph.Node {
 	if featurer, ok := s.(Featurer); ok {
 		return featurer.Features(codes, dtype)
@@ -46,7 +47,7 @@ func Features(s Space, codes *graph.Node, dtype dtypes.DType) *graph.Node {
 	return FeaturesOf(s.Cards(), codes, dtype)
 }
 
-// FeaturesOf returns [Features] for a space given by the number of outcomes of each site.
+// FeaturesOf is [Features] for a space given by the number of outcomes of each site.
 func FeaturesOf(cards []int, codes *graph.Node, dtype dtypes.DType) *graph.Node {
 	AssertCodes("space.Features", codes, len(cards))
 	// Feature c is 1 if site sites[c] has outcome outcomes[c], and 0 otherwise.
@@ -64,7 +65,7 @@ func FeaturesOf(cards []int, codes *graph.Node, dtype dtypes.DType) *graph.Node 
 	return graph.ConvertDType(on, dtype)
 }
 
-// TakeColumns returns the listed columns of x [B, N] as [B, len(columns)]. A column may repeat.
+// TakeColumns returns columns of x [B, N] by their indices, [B, len(columns)]. An index may repeat.
 func TakeColumns(x *graph.Node, columns []int32) *graph.Node {
 	if isIdentity(columns, x.Shape().Dim(1)) {
 		return x

@@ -8,12 +8,12 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// LogTerms holds log p(m) under a prior: Sizes[|m|], plus Members[j] for every predictor j of m.
-// Members is nil if the probability of a model depends on its size alone.
+// LogTerms holds the log prior log p(m) of every subset m of predictors: Sizes[|m|] for its size,
+// plus Members[j] for every predictor j of m. Members is nil if log p(m) depends only on the size.
 type LogTerms struct{ Sizes, Members []float64 }
 
-// LogTerms returns log p(m) of the subsets of groups selectable predictors. Sizes from 0 to groups
-// above MaxSize have −Inf.
+// LogTerms returns log p(m) for subsets m of the given number of selectable predictors (groups). It
+// is −Inf for sizes above MaxSize.
 func (p Prior) LogTerms(groups int) LogTerms {
 	if p.Kind != InclusionPrior {
 		return LogTerms{Sizes: p.LogProbs(groups)}
@@ -37,7 +37,7 @@ func (p Prior) LogTerms(groups int) LogTerms {
 	return terms
 }
 
-// Member returns the term of predictor j.
+// Member returns the term of log p(m) that predictor j contributes if m contains it.
 func (t LogTerms) Member(j int) float64 {
 	if t.Members == nil {
 		return 0
@@ -45,10 +45,10 @@ func (t LogTerms) Member(j int) float64 {
 	return t.Members[j]
 }
 
-// Birth returns the change of log p(m) when predictor j joins a model of the given size.
+// Birth returns the change of log p(m) when predictor j is added to a model m of the given size.
 func (t LogTerms) Birth(size, j int) float64 { return t.Sizes[size+1] - t.Sizes[size] + t.Member(j) }
 
-// Of returns log p(m) of the model with the given members.
+// Of returns log p(m) of the model with the given predictors.
 func (t LogTerms) Of(members []int) float64 {
 	sum := t.Sizes[len(members)]
 	for _, j := range members {
@@ -57,7 +57,7 @@ func (t LogTerms) Of(members []int) float64 {
 	return sum
 }
 
-// OfCode returns log p(m) of the model whose members have the entry 1 in code.
+// OfCode returns log p(m) of the model whose predictors have the entry 1 in code.
 func (t LogTerms) OfCode(code []int32) (sum float64) {
 	size := 0
 	for j, in := range code {
@@ -69,7 +69,7 @@ func (t LogTerms) OfCode(code []int32) (sum float64) {
 	return sum + t.Sizes[size]
 }
 
-// SizeProbs returns the prior probability of each size from 0 to groups.
+// SizeProbs returns the prior probability of each model size from 0 to groups.
 func (p Prior) SizeProbs(groups int) []float64 {
 	probs := make([]float64, groups+1)
 	if p.Kind == InclusionPrior {
@@ -85,8 +85,8 @@ func (p Prior) SizeProbs(groups int) []float64 {
 	return probs
 }
 
-// independentSizes returns the probability of each size up to limit of a set that predictors enter
-// independently.
+// independentSizes returns the probabilities of the sizes 0 to limit of a set that contains each
+// predictor independently with the given inclusion probability.
 func independentSizes(inclusion []float64, limit int) []float64 {
 	probs := make([]float64, limit+1)
 	probs[0] = 1
@@ -99,7 +99,7 @@ func independentSizes(inclusion []float64, limit int) []float64 {
 	return probs
 }
 
-// Reordered returns the prior of predictors that are numbered anew: predictor k is order[k] of p.
+// Reordered returns the prior for renumbered predictors: number k is predictor order[k] of p.
 func (p Prior) Reordered(order []int) Prior {
 	if p.Kind == InclusionPrior {
 		old := p.Inclusion
@@ -121,8 +121,8 @@ func (p Prior) validateInclusion() error {
 	return nil
 }
 
-// validateInclusionOf returns an error unless p has a probability for each of the predictors, and a
-// limit on the size leaves models of the expected size.
+// validateInclusionOf returns an error unless p has a probability for each of the predictors, and
+// the expected size of a model is below the limit on the size.
 func (p Prior) validateInclusionOf(groups int) error {
 	if len(p.Inclusion) != groups {
 		return fmt.Errorf("model prior %s: got %d inclusion probabilities, want one for each of %d predictors", p, len(p.Inclusion), groups)
@@ -134,8 +134,8 @@ func (p Prior) validateInclusionOf(groups int) error {
 	return nil
 }
 
-// drawIndependently draws predictors until there are at most as many as the limit allows. Since it
-// is above their expected number, some draws are enough.
+// drawIndependently draws sets of predictors until a set is within the limit on its size. Since the
+// limit is above the expected size, this takes few draws.
 func (p Prior) drawIndependently(groups int, random *rand.Rand) []bool {
 	if err := p.ValidateFor(groups); err != nil {
 		panic("space: Prior.Draw: " + err.Error())

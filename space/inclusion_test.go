@@ -15,7 +15,7 @@ import (
 )
 
 // TestInclusionPrior compares probabilities of models and of sizes with products over predictors,
-// normalised by a sum over all subsets of at most the largest size.
+// normalised over all subsets that the limit on the size allows.
 func TestInclusionPrior(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		groups := rapid.IntRange(1, 8).Draw(r, "groups")
@@ -71,8 +71,8 @@ func TestInclusionPrior(t *testing.T) {
 	})
 }
 
-// TestEqualInclusion checks that equal probabilities give the prior that includes each predictor
-// with the same probability.
+// TestEqualInclusion checks that an InclusionPrior with equal probabilities equals a
+// BernoulliPrior.
 func TestEqualInclusion(t *testing.T) {
 	for _, limit := range []int{0, 2, 30} {
 		equal := Prior{Kind: InclusionPrior, Inclusion: slices.Repeat([]float64{0.02}, 40), MaxSize: limit}

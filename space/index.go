@@ -17,7 +17,7 @@ const (
 // false if it exceeds 2^62.
 func Count(s Space) (n int, ok bool) { return CountCodes(s.Cards()) }
 
-// CountCodes returns [Count] for a space given by the number of outcomes of each site.
+// CountCodes is [Count] for a space given by the number of outcomes of each site.
 func CountCodes(cards []int) (n int, ok bool) {
 	n = 1
 	for _, card := range cards {
@@ -29,13 +29,13 @@ func CountCodes(cards []int) (n int, ok bool) {
 	return n, true
 }
 
-// partial is a space in which only some codes are models, such as [Lists].
+// partial is a space in which not every code is the code of a model, such as [Lists].
 type partial interface {
 	CountModels() (n int, ok bool)
 	Models() iter.Seq[[]int32]
 }
 
-// CountModels returns the number of codes of s that are models. ok is false if it exceeds 2^62.
+// CountModels returns the number of models of s. ok is false if it exceeds 2^62.
 func CountModels(s Space) (n int, ok bool) {
 	if some, is := s.(partial); is {
 		return some.CountModels()
@@ -43,8 +43,8 @@ func CountModels(s Space) (n int, ok bool) {
 	return Count(s)
 }
 
-// Models enumerates the codes of s that are models, in the order of their index. Every step yields
-// the same slice, overwritten: copy it to keep it.
+// Models enumerates the codes of the models of s, in lexicographic order. Every step yields the
+// same slice, overwritten: copy it to keep it.
 func Models(s Space) iter.Seq[[]int32] {
 	if some, is := s.(partial); is {
 		return some.Models()
@@ -58,8 +58,8 @@ func Models(s Space) iter.Seq[[]int32] {
 	}
 }
 
-// All enumerates the codes of a space in the order of their index. Every step yields the same
-// slice, overwritten: copy it to keep it. It panics when CheckCards(cards) fails.
+// All enumerates the codes of a space in lexicographic order, with their indices. Every step yields
+// the same slice, overwritten: copy it to keep it. It panics when CheckCards(cards) fails.
 func All(cards []int) iter.Seq2[int, []int32] {
 	mustCards("space.All", cards)
 	return func(yield func(int, []int32) bool) {
@@ -83,8 +83,8 @@ func All(cards []int) iter.Seq2[int, []int32] {
 	}
 }
 
-// Encode returns the index of a code. It panics when the lengths differ, an outcome does not exist,
-// or the space has more than 2^62 codes.
+// Encode returns the index of a code, its number in lexicographic order. It panics when the lengths
+// differ, an outcome does not exist, or the space has more than 2^62 codes.
 func Encode(cards []int, code []int32) int {
 	mustCount("space.Encode", cards)
 	mustCode("space.Encode", cards, code)
@@ -115,8 +115,8 @@ func Decode(cards []int, index int, dst []int32) []int32 {
 	return dst
 }
 
-// Index returns the index of each code: codes [B, S] int32 -> [B] int32. The space must have fewer
-// than 2^31 codes. Outcomes that do not exist give meaningless indices.
+// Index returns the index of each code in lexicographic order: codes [B, S] int32 -> [B] int32. The
+// space must have fewer than 2^31 codes. Outcomes that do not exist give meaningless indices.
 func Index(cards []int, codes *graph.Node) *graph.Node {
 	strides := mustStrides("space.Index", cards)
 	AssertCodes("space.Index", codes, len(cards))
@@ -135,8 +135,8 @@ func Codes(cards []int, index *graph.Node) *graph.Node {
 	return graph.Rem(quotient, graph.Const(g, [][]int32{outcomes}))
 }
 
-// mustStrides returns, for each site, the change of the index when the outcome of the site grows by
-// one.
+// mustStrides returns, for each site (digit) of a code, the change of the code's index when the
+// outcome of the site grows by one. It panics, naming the function where, if indices are too large.
 func mustStrides(where string, cards []int) []int32 {
 	if count := mustCount(where, cards); count > math.MaxInt32 {
 		panic(fmt.Errorf("%s: the space has %d codes, more than an int32 can number", where, count))

@@ -10,13 +10,13 @@ import (
 	"github.com/gomlx/gomlx/pkg/core/graph"
 )
 
-// Lists is the space of subsets of at most k of p items, for k far below p. A model is the
-// ascending list of its members: the outcome of site t is the t-th smallest member, an item from 0
-// to p−1, or p if there are fewer members. Other codes are not models; see [Lists.Valid].
+// Lists is the space of subsets of at most k of p items, for k far below p. The code of a model is
+// the ascending list of its members: entry t is the t-th smallest member, an item from 0 to p−1, or
+// p if there are fewer members. Other codes are not models; see [Lists.Valid].
 //
-// Coordinates belong to places in the list, not to items. The fixed coordinates, which every model
-// uses, come first, then k blocks of Width coordinates. Block t belongs to the t-th member, and a
-// member of width w uses the first w coordinates of its block.
+// The coordinates of parameters belong to places in the list, not to items. The fixed coordinates,
+// which every model uses, come first, then k blocks of Width coordinates. Block t belongs to the
+// t-th member, and a member of width w uses the first w coordinates of its block.
 type Lists struct {
 	cards  []int
 	widths []int32 // width of each item, and 0 for outcome p (no member)
@@ -56,10 +56,10 @@ func NewLists(widths []int, slots, fixed int) (*Lists, error) {
 	return l, err
 }
 
-// WithWeights returns a copy of the space whose [Lists.Move] proposes a new member j with
-// probability in proportion to itemWeights[j] > 0. It returns an error for a weight below 1e-9 of
-// their sum, since rounding errors would dominate. A caller can avoid such weights by a mixture
-// with equal weights.
+// WithWeights returns a copy of the space whose [Lists.Move] proposes new member j with a
+// probability proportional to itemWeights[j] > 0. It returns an error for a weight below 1e-9 of
+// their sum, since rounding errors would dominate; a mixture with equal weights avoids such
+// weights.
 func (l *Lists) WithWeights(itemWeights []float64) (*Lists, error) {
 	if len(itemWeights) != l.Items() {
 		return nil, fmt.Errorf("space.Lists.WithWeights: %d weights for %d items", len(itemWeights), l.Items())
@@ -76,7 +76,7 @@ func (l *Lists) WithWeights(itemWeights []float64) (*Lists, error) {
 // Weights returns the weights by which [Lists.Move] proposes new members.
 func (l *Lists) Weights() []float64 { return slices.Clone(l.birth.each) }
 
-// Cards returns p+1 for each of the k sites.
+// Cards returns the number of values of each of the k entries of a code, p+1.
 func (l *Lists) Cards() []int { return l.cards }
 
 // Dim returns the number of coordinates: Fixed plus Slots times Width.
@@ -88,18 +88,17 @@ func (l *Lists) Items() int { return len(l.widths) - 1 }
 // Slots returns k, the largest number of members.
 func (l *Lists) Slots() int { return len(l.cards) }
 
-// Fixed returns the number of coordinates in every model, which come first.
+// Fixed returns the number of coordinates that every model uses, which come first.
 func (l *Lists) Fixed() int { return l.fixed }
 
-// Width returns the number of coordinates in the block of a place, the width of the widest item.
+// Width returns the number of coordinates in the block of a member, the width of the widest item.
 func (l *Lists) Width() int { return l.width }
 
 // Mask returns which coordinates each model uses: codes [B, k] int32 -> [B, D] Bool.
 func (l *Lists) Mask(codes *graph.Node) *graph.Node {
 	AssertCodes("space.Lists.Mask", codes, l.Slots())
 	g := codes.Graph()
-	// the slot of each coordinate, and its place within the slot; the place of a fixed coordinate
-	// is before all others
+	// the block of each coordinate, and its place in the block; −1 for a fixed coordinate
 	slots, places := make([]int32, l.Dim()), make([]int32, l.Dim())
 	for j := range places {
 		places[j] = -1
@@ -107,13 +106,12 @@ func (l *Lists) Mask(codes *graph.Node) *graph.Node {
 			slots[j], places[j] = int32((j-l.fixed)/l.width), int32((j-l.fixed)%l.width)
 		}
 	}
-	// The widths of the members, [B, k]. Indices are flattened, because GoMLX accepts at most one
-	// axis of indices more than the table has.
+	// The widths of the members, [B, k], gathered with flat indices because of a limit of GoMLX.
 	used := graph.Reshape(graph.Gather(graph.Const(g, l.widths), graph.Reshape(codes, -1, 1)), codes.Shape().Dimensions...)
 	return graph.LessThan(graph.Const(g, [][]int32{places}), TakeColumns(used, slots))
 }
 
-// MaskRow returns on the host the mask of one code.
+// MaskRow returns, without a computation graph, which coordinates one model uses.
 func (l *Lists) MaskRow(code []int32, dst []bool) []bool {
 	mustCode("space.Lists.MaskRow", l.cards, code)
 	dst = maskBuffer("space.Lists.MaskRow", dst, l.Dim())
@@ -123,8 +121,8 @@ func (l *Lists) MaskRow(code []int32, dst []bool) []bool {
 	return dst
 }
 
-// Valid reports whether code is a model: its members ascend, and no member follows the first
-// outcome p, which stands for no member.
+// Valid reports whether code is the code of a model: its members ascend, and no member follows the
+// first entry p, which stands for no member.
 func (l *Lists) Valid(code []int32) bool {
 	mustCode("space.Lists.Valid", l.cards, code)
 	for t := 1; t < len(code); t++ {
@@ -206,15 +204,14 @@ func (l *Lists) Models() iter.Seq[[]int32] {
 	}
 }
 
-// weights holds positive numbers and their running sums, for drawing items with probability in
-// proportion to them.
+// weights holds a positive weight for each item, for drawing items in proportion to their weights.
 type weights struct {
 	each []float64
 	upTo []float64 // upTo[j] = Σ_{i<j} each[i]; one longer than each
 }
 
-// leastShare is the smallest share of the sum that a weight may have. The weight outside a set is
-// the sum minus the weights of its members, and rounding must not dominate that difference.
+// leastShare is the smallest weight of an item as a share of the sum of all weights. Differences
+// between this sum and the weights of a set must not be dominated by rounding.
 const leastShare = 1e-9
 
 func newWeights(each []float64) (*weights, error) {
@@ -241,11 +238,11 @@ func (w *weights) outside(set []int32) float64 {
 	return total
 }
 
-// draw returns an item that is not in set (ascending, not all items) with probability in proportion
-// to its weight. u is uniform in [0, 1).
+// draw returns a random item that is not in set, in proportion to its weight. The set is ascending
+// and not all items. u is uniform in [0, 1).
 func (w *weights) draw(set []int32, u float64) int32 {
 	position := u * w.outside(set)
-	for _, item := range set { // skip the weights of members before the point
+	for _, item := range set { // skip the weights of members of set
 		if position < w.upTo[item] {
 			break
 		}
@@ -253,7 +250,7 @@ func (w *weights) draw(set []int32, u float64) int32 {
 	}
 	j, _ := slices.BinarySearch(w.upTo, math.Nextafter(position, math.Inf(1)))
 	item := min(max(int32(j)-1, 0), int32(len(w.each)-1))
-	for slices.Contains(set, item) { // rounding may end within a member of set
+	for slices.Contains(set, item) { // rounding may lead to a member of set
 		item = (item + 1) % int32(len(w.each))
 	}
 	return item

@@ -91,7 +91,7 @@ func TestListsErrors(t *testing.T) {
 	require.ErrorContains(t, err, "1 weights for 5 items")
 }
 
-// described is a space of lists that defines its features itself.
+// described is a space of lists with its own description of models as inputs of networks.
 type described struct{ *space.Lists }
 
 func (d described) FeatureDim() int { return 1 }
@@ -137,8 +137,8 @@ func TestListsMoveCarriesCoordinates(t *testing.T) {
 	})
 }
 
-// proposal returns, from the definition, the probability that Lists.Move proposes the set to when
-// the model is the set from.
+// proposal returns, from the definition of the moves, the probability that Lists.Move changes the
+// set from into the set to.
 func proposal(weights []float64, slots int, from, to []int32) float64 {
 	var added, removed []int32
 	outside := 0.0
@@ -194,8 +194,8 @@ func TestListsMoveIsReversible(t *testing.T) {
 	require.Len(t, reached, 26, "every model")
 }
 
-// leadsBack tries moves from code until one leads to the earlier model, and reports whether the
-// coordinates are the earlier ones too. The least probable way back, an exchange, has probability
+// leadsBack tries moves from code until one leads to the earlier model before, and reports whether
+// the coordinates are then beforeZ. The least probable way back, an exchange, has probability
 // 0.1/8.4/9 = 0.0013, so that 20,000 tries all fail once in 10^11 runs.
 func leadsBack(l *space.Lists, random *rand.Rand, code []int32, z []float64, before []int32, beforeZ []float64) bool {
 	for range 20_000 {

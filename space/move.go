@@ -6,21 +6,21 @@ import (
 	"slices"
 )
 
-// Mover is a Space with small reversible changes of its models.
+// Mover is a Space with its own small reversible changes of models, as proposals for MCMC.
 type Mover interface {
 	Space
-	// Move replaces code (length S) by a proposed model, and permutes the reference draw z (length
-	// D) so that members that stay keep their coordinates of z. Coordinates that a model does not
-	// use hold draws too. It returns the log of the probability of the reverse proposal over the
-	// probability of this proposal. If the chosen kind of move is impossible it returns −Inf and
-	// leaves code and z unchanged.
+	// Move replaces code (length S) by a proposed model, and permutes z (length D), the coordinates
+	// of all parameters including unused ones, so that members that stay keep their coordinates. It
+	// returns the log of the ratio of the probabilities of the reverse proposal and of this
+	// proposal. If the chosen kind of move is impossible it returns −Inf and leaves code and z
+	// unchanged.
 	Move(random *rand.Rand, code []int32, z []float64) (logRatio float64)
 }
 
-// Move calls the Move of s if s is a Mover. Otherwise a uniformly chosen site gets another outcome,
-// chosen uniformly. If all sites have two outcomes, half of the moves instead exchange the outcomes
-// of a site with outcome 1 and a site with outcome 0. z does not change, because a coordinate
-// belongs to the same outcome in every model.
+// Move calls the Move of s if s is a Mover. Otherwise a uniformly chosen site (digit) of the code
+// gets another outcome, chosen uniformly. If all sites have two outcomes, half of the moves instead
+// exchange the outcomes of a site with outcome 1 and a site with outcome 0. z does not change,
+// because a coordinate belongs to the same outcome in every model. See [Mover] for the result.
 func Move(s Space, random *rand.Rand, code []int32, z []float64) (logRatio float64) {
 	if mover, ok := s.(Mover); ok {
 		return mover.Move(random, code, z)
@@ -60,8 +60,9 @@ func exchange(random *rand.Rand, code []int32) (logRatio float64) {
 	return 0
 }
 
-// Move adds a member drawn by the weights of the items, removes a member, or does both, each with
-// probability 1/3. A new member gets the coordinates of the first unused place.
+// Move adds a member drawn in proportion to the weights of items, removes a random member, or does
+// both, each with probability 1/3. A new member gets the coordinates of the first unused place in
+// the list.
 func (l *Lists) Move(random *rand.Rand, code []int32, z []float64) (logRatio float64) {
 	size, kind := l.Size(code), random.IntN(3)
 	switch {
@@ -83,8 +84,8 @@ func (l *Lists) Move(random *rand.Rand, code []int32, z []float64) (logRatio flo
 	return math.Inf(-1)
 }
 
-// insert inserts item into a list of size members, in ascending order. It gets the coordinates of
-// the unused place with number size.
+// insert inserts item into an ascending list of size members. The item gets the coordinates of the
+// first unused place, number size.
 func (l *Lists) insert(code []int32, z []float64, size int, item int32) {
 	place, _ := slices.BinarySearch(code[:size], item)
 	copy(code[place+1:size+1], code[place:size])
@@ -92,7 +93,7 @@ func (l *Lists) insert(code []int32, z []float64, size int, item int32) {
 	rotate(l.blocks(z, place, size+1), -l.width)
 }
 
-// remove removes the member at place from a list of size members and returns it. Its coordinates
+// remove removes the member at a place from a list of size members and returns it. Its coordinates
 // move to the place that becomes unused.
 func (l *Lists) remove(code []int32, z []float64, size, place int) (item int32) {
 	item = code[place]

@@ -3,9 +3,8 @@ package space
 import "fmt"
 
 // NewNested returns the space of nested models: model k, counted from 0, uses the coordinates of
-// the first k+1 blocks of the given sizes. A block of size 0 gives a model with the coordinates of
-// the previous model. Examples are models with k+1 components, autoregressions of increasing order
-// and polynomials of increasing degree.
+// the first k+1 blocks of the given sizes, for example a polynomial of degree k. A block of size 0
+// gives a model with the coordinates of the previous model.
 func NewNested(sizes []int) (*Table, error) {
 	dim := 0
 	for k, size := range sizes {

@@ -47,8 +47,8 @@ type Prior struct {
 	// Size is the expected size of an ExpectedSizePrior, positive and below the number of
 	// predictors, and below MaxSize.
 	Size float64
-	// MaxSize is the largest size of a model: larger models have probability zero, and the others
-	// are normalised again. 0 means no limit.
+	// MaxSize is the largest size of a model: larger models have probability zero, and the
+	// probabilities of other models are normalised again. 0 means no limit.
 	MaxSize int
 	// Inclusion holds the probabilities of an InclusionPrior [G], strictly between 0 and 1. They
 	// are not part of the text of a Prior.
@@ -89,7 +89,7 @@ func ParsePrior(s string) (Prior, error) {
 	case "bernoulli":
 		p = Prior{Kind: BernoulliPrior, Pi: numbers[0]}
 	case "betabinomial":
-		if numbers[0] == 0 || numbers[1] == 0 { // in a Prior 0 would stand for 1
+		if numbers[0] == 0 || numbers[1] == 0 { // not accepted, because 0 in a Prior stands for 1
 			return Prior{}, fmt.Errorf("model prior %q: got %v and %v, want two positive shapes", s, numbers[0], numbers[1])
 		}
 		p = Prior{Kind: BetaBinomialPrior, A: numbers[0], B: numbers[1]}
@@ -235,8 +235,8 @@ func (p Prior) LogProbs(groups int) []float64 {
 }
 
 // inclusion returns the probability π with which an ExpectedSizePrior includes each predictor.
-// Without a limit it is Size over groups. With a limit it is the π at which the mean size, which
-// increases with π, equals Size.
+// Without a limit on the size, π is Size/groups. With a limit, it is the π at which the mean size
+// equals Size.
 func (p Prior) inclusion(groups int) float64 {
 	if p.Limit(groups) == groups {
 		return p.Size / float64(groups)
@@ -266,11 +266,11 @@ func LogBinomial(n, k int) float64 {
 	return -math.Log(float64(n+1)) - mathext.Lbeta(float64(n-k+1), float64(k+1))
 }
 
-// LogDecisions returns the log probability of a sequence of yes–no decisions, with yes decisions
-// for and no decisions against, where each decision is like the inclusion of a predictor. It is for
-// models in which decisions depend on earlier decisions, so that their number varies. A
-// UniformPrior gives 0, and the caller has to normalise over models. LogDecisions returns an error
-// for priors that depend on the number of predictors.
+// LogDecisions returns the log probability of a sequence of decisions, each like the inclusion of a
+// predictor. The argument yes is the number of decisions for inclusion, and no the number against.
+// The number of decisions may vary between models. A UniformPrior gives 0, and the caller has to
+// normalise over models. LogDecisions returns an error for priors that depend on the number of
+// predictors.
 func (p Prior) LogDecisions(yes, no int) (float64, error) {
 	if err := p.Validate(); err != nil {
 		return 0, err

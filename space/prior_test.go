@@ -34,7 +34,7 @@ func TestPriorSumsToOne(t *testing.T) {
 func TestPriorValues(t *testing.T) {
 	assert.InDelta(t, -5*math.Ln2, Prior{Kind: UniformPrior}.LogProbs(5)[3], 1e-15)
 	assert.InDelta(t, 2*math.Log(0.2)+3*math.Log(0.8), Prior{Kind: BernoulliPrior, Pi: 0.2}.LogProbs(5)[2], 1e-14)
-	// Beta(1, 1): every size has probability 1/6, which the 10 models of size 2 share.
+	// With Beta(1, 1) every size has probability 1/6, equal shares for the 10 models of size 2.
 	assert.InDelta(t, math.Log(1./6/10), Prior{Kind: BetaBinomialPrior, A: 1, B: 1}.LogProbs(5)[2], 1e-13)
 }
 
@@ -61,7 +61,7 @@ func TestExpectedSize(t *testing.T) {
 // subsets to enumerate.
 func TestLimitedPriorOfManyPredictors(t *testing.T) {
 	const groups = 10_000
-	// With two sizes p(one given predictor) / p(none) = π/(1−π), and 10,000 models have one
+	// For sizes 0 and 1, p(one certain predictor) / p(none) = π/(1−π), and 10,000 models have one
 	// predictor.
 	table := Prior{Kind: BernoulliPrior, Pi: 0.001, MaxSize: 1}.LogProbs(groups)
 	odds := 0.001 / 0.999
@@ -114,8 +114,8 @@ func TestParsePrior(t *testing.T) {
 	assert.Panics(t, func() { Prior{Kind: BernoulliPrior}.LogProbs(3) })
 }
 
-// TestLogDecisions checks that probabilities sum to one over sequences of decisions in which the
-// second decision is made only after a first yes.
+// TestLogDecisions checks that probabilities sum to one over sequences of decisions in which there
+// is a second decision only if the first is yes.
 func TestLogDecisions(t *testing.T) {
 	for _, p := range []Prior{{}, {A: 2, B: 0.7}, {Kind: BernoulliPrior, Pi: 0.3}} {
 		sum := 0.0

@@ -44,8 +44,8 @@ func someTable(t testing.TB) *space.Table {
 	return table
 }
 
-// TestMaskTwins checks for each space that Mask in a graph and MaskRow on the host agree on every
-// model.
+// TestMaskTwins checks for each space that Mask (in a computation graph) and MaskRow (in plain Go)
+// agree on every model.
 func TestMaskTwins(t *testing.T) {
 	single, err := space.NewSubsets(3, nil, [][]int{{0}, {1}, {2}})
 	require.NoError(t, err)
@@ -196,7 +196,7 @@ func TestMisuse(t *testing.T) {
 	require.Panics(t, func() { space.Decode([]int{2, 2}, 0, make([]int32, 1)) })
 	require.Panics(t, func() { space.Encode(slices.Repeat([]int{2}, 63), make([]int32, 63)) })
 
-	// Inside a graph functions panic with errors, which the executor returns.
+	// Functions that build computation graphs panic with errors, which the executor returns.
 	backend := testkit.Backend(t)
 	_, err := graph.ExecOnce(backend, someSubsets(t).Mask, [][]int32{{0, 1}})
 	require.ErrorContains(t, err, "space.Subsets.Mask: want codes of shape [B, 3]")
@@ -223,7 +223,7 @@ func TestFeatures(t *testing.T) {
 	}, [][]int32{{1, 0}, {0, 1}}))
 }
 
-// fakeSpace is a space with cards but without coordinates.
+// fakeSpace is a space with numbers of outcomes but without coordinates.
 type fakeSpace struct{ cards []int }
 
 func (s fakeSpace) Cards() []int                       { return s.cards }

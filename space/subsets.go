@@ -7,11 +7,11 @@ import (
 	"github.com/gomlx/gomlx/pkg/core/graph"
 )
 
-// Subsets is the space of all subsets of S groups of coordinates. Site s has outcome 1 if the model
-// uses the coordinates of group s, and outcome 0 otherwise. Some coordinates may be in every model.
+// Subsets is the space of all subsets of S groups of coordinates. Entry s of a code is 1 if the
+// model uses the coordinates of group s, and 0 otherwise. Some coordinates may be in every model.
 type Subsets struct {
 	cards  []int
-	owner  []int32 // the site of the group of each coordinate; any site for a coordinate in every model
+	owner  []int32 // the index of the group of each coordinate; any index for a coordinate in every model
 	always []bool  // whether each coordinate is in every model
 	fixed  bool    // whether some coordinate is in every model
 }
@@ -19,8 +19,8 @@ type Subsets struct {
 var _ RowMasker = (*Subsets)(nil)
 
 // NewSubsets returns the space with dim coordinates in which the coordinates listed in always are
-// in every model, and a model uses the coordinates in groups[s] if its site s has outcome 1. Each
-// coordinate must be listed exactly once, and there must be at least one group, none of them empty.
+// in every model, and a model uses the coordinates in groups[s] if entry s of its code is 1. Each
+// coordinate must be listed exactly once. There must be at least one group, and no empty group.
 func NewSubsets(dim int, always []int, groups [][]int) (*Subsets, error) {
 	if dim < 1 {
 		return nil, fmt.Errorf("space.NewSubsets: dim is %d, want at least 1", dim)
@@ -69,7 +69,7 @@ func NewSubsets(dim int, always []int, groups [][]int) (*Subsets, error) {
 	return s, nil
 }
 
-// Cards returns 2 for each of the S sites.
+// Cards returns the number of values of each of the S entries of a code, 2.
 func (s *Subsets) Cards() []int { return s.cards }
 
 // Dim returns the number of coordinates.
@@ -86,7 +86,7 @@ func (s *Subsets) Mask(codes *graph.Node) *graph.Node {
 	return mask
 }
 
-// MaskRow returns on the host the mask of one code.
+// MaskRow returns, without a computation graph, which coordinates one model uses.
 func (s *Subsets) MaskRow(code []int32, dst []bool) []bool {
 	mustCode("space.Subsets.MaskRow", s.cards, code)
 	dst = maskBuffer("space.Subsets.MaskRow", dst, s.Dim())

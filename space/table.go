@@ -7,7 +7,8 @@ import (
 	"github.com/gomlx/gomlx/pkg/core/graph"
 )
 
-// Table is a list of K models: one site whose outcome k uses the coordinates of row k.
+// Table is a list of K models. A code has one entry, the number k of the model, which uses the
+// coordinates that row k of masks marks.
 type Table struct {
 	cards []int
 	masks [][]bool
@@ -39,7 +40,7 @@ func NewTable(masks [][]bool) (*Table, error) {
 	return &Table{cards: []int{len(rows)}, masks: rows}, nil
 }
 
-// Cards returns the number of models, which is the number of outcomes of the only site.
+// Cards returns the number of models, the number of values of the only entry of a code.
 func (t *Table) Cards() []int { return t.cards }
 
 // Dim returns the number of coordinates.
@@ -51,7 +52,7 @@ func (t *Table) Mask(codes *graph.Node) *graph.Node {
 	return graph.Gather(graph.Const(codes.Graph(), t.masks), codes)
 }
 
-// MaskRow returns on the host the mask of one code.
+// MaskRow returns, without a computation graph, which coordinates one model uses.
 func (t *Table) MaskRow(code []int32, dst []bool) []bool {
 	mustCode("space.Table.MaskRow", t.cards, code)
 	dst = maskBuffer("space.Table.MaskRow", dst, t.Dim())
