@@ -18,49 +18,48 @@ import (
 // AutoregressiveConfig configures [NewAutoregressive]. With the zero value, training starts from
 // the uniform distribution, and the size of the network depends on the space.
 type AutoregressiveConfig struct {
-	Hidden int // units in each layer; 0: twice the network's inputs, between 64 and 1024
+	Hidden int // units in each layer; 0 means twice the number of inputs of the network, between 64 and 1024
 	Blocks int // residual blocks; 0 means 2
-	// SiteLogPrior holds initial log weights of the outcomes of each site. Sites are independent
-	// before training. The weights need not be normalised; -Inf excludes an outcome permanently.
-	// Nil means that all weights are equal.
+	// SiteLogPrior holds initial log weights of the outcomes of each site (digit of a code). Sites
+	// are independent before training. The weights need not be normalised; -Inf excludes an outcome
+	// permanently. Nil means that all weights are equal.
 	SiteLogPrior [][]float64
-	// Constraint excludes outcomes of a site depending on the outcomes of earlier sites. Nil:
-	// nothing is excluded.
+	// Constraint excludes outcomes of a site given the outcomes of earlier sites; nil for none.
 	Constraint Constraint
-	// Context is the dimension of the context for [Autoregressive.Given]. 0: there is no context.
+	// Context is the length of the vectors on which [Autoregressive.Given] conditions; 0 for none.
 	Context int
 	Seed    uint64       // root seed of the initial weights
-	DType   dtypes.DType // of the network, Float32 or Float64; the zero value means Float32
+	DType   dtypes.DType // number type of the network, Float32 or Float64; the zero value means Float32
 }
 
-// Autoregressive is the distribution q(m) = ∏ q(m_s | m_1 … m_{s−1}) over the sites of a code. One
-// residual masked network gives all conditionals, with an output for each outcome of a site (MADE+;
-// the VTI paper, section 3.2 and appendix F.8). Its memory grows with the number of sites and not
-// with the number of models.
+// Autoregressive is the distribution q(m) = ∏ q(m_s | m_1 … m_{s−1}) over codes m with S sites
+// (digits). One residual masked network gives all conditionals, with an output for each outcome of
+// a site (MADE+; the VTI paper, section 3.2 and appendix F.8). Its memory grows with the number of
+// sites and not with the number of models.
 //
-// The network reads the outcomes of earlier sites as [space.Features]. From its outputs on,
-// arithmetic is in float64.
+// The network reads the outcomes of earlier sites as [space.Features]. Probabilities are computed
+// from its outputs in float64.
 type Autoregressive struct {
 	cards []int
-	// inputs holds the outcome counts that the network reads. They differ from cards at the last
-	// site, whose outcome is no input to any other site.
+	// inputs is cards with a 2 at the last site, whose outcome no conditional depends on. The
+	// number of inputs of the network follows from it.
 	inputs []int
 	net    *made.Network
 	dtype  dtypes.DType
 	groups []siteGroup
-	places []place // where the outputs of each site are
+	places []place // place of each site's outputs
 
 	constraint Constraint
-	power      float64 // to which every conditional is raised
+	power      float64 // power to which every conditional is raised, before it is normalised
 
 	context, logMass *graph.Node // see Given
 }
 
-// siteGroup holds the sites with the same number of outcomes, which share a head of the network.
+// siteGroup holds the sites with the same number of outcomes, which share an output layer.
 type siteGroup struct {
 	card    int
 	sites   []int32
-	initial [][]float64 // log weights [len(sites), card]; nil when all equal
+	initial [][]float64 // initial log weights [len(sites), card]; nil when all equal
 }
 
 // place locates the outputs of a site: the group of the site, and the position of the site in the
@@ -69,8 +68,8 @@ type place struct{ group, slot int }
 
 // NewAutoregressive returns the autoregressive distribution over codes with the given outcome
 // counts. It returns an error for a space with a single model, for sizes that a network cannot
-// have, and for an invalid SiteLogPrior: one of the wrong shape, with NaN or +Inf, or without a
-// possible outcome at some site.
+// have, and for a SiteLogPrior of the wrong shape, with NaN or +Inf, or without a possible outcome
+// at some site.
 func NewAutoregressive(cards []int, cfg AutoregressiveConfig) (*Autoregressive, error) {
 	if err := space.CheckCards(cards); err != nil {
 		return nil, err
@@ -98,8 +97,9 @@ func NewAutoregressive(cards []int, cfg AutoregressiveConfig) (*Autoregressive, 
 	return a, nil
 }
 
-// groupSites fills groups and places, and returns the heads of the network, one for each group. The
-// outputs of a site belong to the first of its features, so they depend on earlier sites only.
+// groupSites fills groups and places. It returns, for each group, the number of network outputs
+// that belong to each input and depend on earlier inputs only. The outputs of a site belong to its
+// first input.
 func (a *Autoregressive) groupSites(logPrior [][]float64) (heads [][]int) {
 	width := space.FeatureDim(a.inputs)
 	a.places = make([]place, len(a.cards))
@@ -156,20 +156,19 @@ func (c AutoregressiveConfig) check(cards []int) error {
 	return nil
 }
 
-// Cards returns the outcome counts of the sites. Callers must not change the slice.
+// Cards returns the number of outcomes of each site. Callers must not change the slice.
 func (a *Autoregressive) Cards() []int { return a.cards }
 
 // Tempered returns the distribution whose conditionals are the conditionals of a raised to a power
 // and normalised again. A power below one makes them flatter. It shares the variables of a.
-// Probabilities of zero stay zero.
 func (a *Autoregressive) Tempered(power float64) *Autoregressive {
 	tempered := *a
 	tempered.power *= power
 	return &tempered
 }
 
-// LogProb returns log q of each code in one pass of the network: codes [B, S] int32 -> [B] float64,
-// -Inf for codes with an excluded outcome.
+// LogProb returns the log probability of each code in one pass of the network: codes [B, S] int32
+// -> [B] float64, -Inf for codes with an excluded outcome.
 func (a *Autoregressive) LogProb(ctx *context.Context, codes *graph.Node) *graph.Node {
 	space.AssertCodes("modeldist.Autoregressive.LogProb", codes, len(a.cards))
 	g := codes.Graph()
@@ -195,7 +194,7 @@ func (a *Autoregressive) LogProb(ctx *context.Context, codes *graph.Node) *graph
 		logProbs := made.LogSoftmax(logits)
 		outcome := graph.InsertAxes(space.TakeColumns(codes, group.sites), -1)
 		chosen := graph.Equal(outcome, graph.Iota(g, shapes.Make(dtypes.Int32, 1, 1, group.card), 2))
-		// A product with 0 would give NaN here, since excluded outcomes have log probability -Inf.
+		// A product with 0 instead of Where would give NaN for excluded outcomes, which have -Inf.
 		sum := graph.ReduceSum(graph.Where(chosen, logProbs, graph.ZerosLike(logProbs)), 1, 2)
 		if total == nil {
 			total = sum
@@ -206,9 +205,9 @@ func (a *Autoregressive) LogProb(ctx *context.Context, codes *graph.Node) *graph
 	return total
 }
 
-// Sample maps uniforms [B, S] to codes [B, S] int32. It draws one site after the other, by
-// inverting the cumulative conditional distribution of each site. Together the sites cost about one
-// evaluation of the network (made.Bound.Sequential). No gradient passes through it.
+// Sample maps uniform random numbers [B, S] to codes [B, S] int32. It draws one site after the
+// other, by inverting the cumulative conditional distribution of each site. All sites together cost
+// about one evaluation of the network (made.Bound.Sequential). No gradient passes through Sample.
 func (a *Autoregressive) Sample(ctx *context.Context, uniforms *graph.Node) *graph.Node {
 	assertUniforms("modeldist.Autoregressive.Sample", uniforms, len(a.cards))
 	g := uniforms.Graph()
@@ -262,12 +261,13 @@ func (a *Autoregressive) bind(ctx *context.Context, g *graph.Graph) *made.Bound 
 	return a.net.Bind(ctx.In("autoregressive"), g, a.dtype, about)
 }
 
-// features returns the inputs of the network: codes [B, S] -> [B, inputs].
+// features returns the inputs of the network for codes: [B, S] -> [B, number of inputs].
 func (a *Autoregressive) features(codes *graph.Node) *graph.Node {
 	return space.FeaturesOf(a.inputs, codes, a.dtype)
 }
 
-// outputs is the number of network outputs of a site: one log odds if K = 2, otherwise K logits.
+// outputs returns the number of network outputs of a site with K outcomes: one log odds if K = 2,
+// otherwise K logits.
 func (s siteGroup) outputs() int {
 	if s.card == 2 {
 		return 1
@@ -275,9 +275,8 @@ func (s siteGroup) outputs() int {
 	return s.card
 }
 
-// logits computes the logits of the outcomes of n sites of the group, [B, n, K] float64, from the
-// outputs of the network for these sites, [B, n·outputs]. It adds initial [n, K] unless that is
-// nil.
+// logits computes the logits of the K outcomes of n sites of the group, [B, n, K] float64, from the
+// outputs of the network for these sites, [B, n·outputs]. It adds initial [n, K] if it is not nil.
 func (s siteGroup) logits(outputs *graph.Node, initial [][]float64) *graph.Node {
 	x := graph.ConvertDType(outputs, dtypes.Float64)
 	x = graph.Reshape(x, x.Shape().Dim(0), -1, s.outputs())

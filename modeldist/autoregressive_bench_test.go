@@ -13,7 +13,7 @@ import (
 	"github.com/transdim/vti/modeldist"
 )
 
-// BenchmarkAutoregressive measures drawing a batch of 1,024 codes, and evaluating log q at a batch.
+// BenchmarkAutoregressive measures drawing 1,024 codes, and computing their log probabilities.
 func BenchmarkAutoregressive(b *testing.B) {
 	device, err := gpu.Open(gpu.CPU)
 	require.NoError(b, err)

@@ -42,7 +42,7 @@ func newAutoregressive(t testing.TB, cards []int, cfg modeldist.AutoregressiveCo
 	return q
 }
 
-// randomised returns a context with random weights of q, so that its conditionals depend on earlier
+// randomised returns a context with random weights of q, so that each site depends on earlier
 // sites.
 func randomised(t testing.TB, q *modeldist.Autoregressive, scale float64) *context.Context {
 	t.Helper()
@@ -67,7 +67,7 @@ func randomised(t testing.TB, q *modeldist.Autoregressive, scale float64) *conte
 	return ctx
 }
 
-// allLogProbs returns log q of every code in the order of its index.
+// allLogProbs returns the log probabilities of all codes in lexicographic order.
 func allLogProbs(t testing.TB, ctx *context.Context, q *modeldist.Autoregressive) []float64 {
 	t.Helper()
 	return run(t, ctx, q.LogProb, allCodes(q.Cards()))[0].([]float64)
@@ -86,8 +86,8 @@ func TestAutoregressiveSumsToOne(t *testing.T) {
 	}
 }
 
-// TestAutoregressiveStart checks that an untrained q is the product of the site priors, for every
-// seed.
+// TestAutoregressiveStart checks that before training sites are independent with their initial
+// weights, for every seed.
 func TestAutoregressiveStart(t *testing.T) {
 	cards := []int{2, 3, 1, 2}
 	uniform := newAutoregressive(t, cards, modeldist.AutoregressiveConfig{Seed: 4})
@@ -137,8 +137,8 @@ func TestAutoregressiveSamples(t *testing.T) {
 	}
 }
 
-// TestDependenceIsChecked shows that the test above detects draws that ignore earlier sites: their
-// frequencies do not agree with the product of the sites' marginals.
+// TestDependenceIsChecked shows that the comparison of frequencies with probabilities detects draws
+// that ignore earlier sites, which have the product of the sites' marginals.
 func TestDependenceIsChecked(t *testing.T) {
 	cards := shapesOfCodes["bits"]
 	q := newAutoregressive(t, cards, modeldist.AutoregressiveConfig{})
@@ -160,8 +160,8 @@ func TestDependenceIsChecked(t *testing.T) {
 	require.True(t, fails(t, func(t testing.TB) { requireFrequencies(t, cards, independent, draws) }))
 }
 
-// TestAutoregressiveSampleEnds checks that each site reads its own column of the uniforms, and that
-// the ends of the unit interval give the first and the last possible outcome.
+// TestAutoregressiveSampleEnds checks that each site has its own column of uniform random numbers,
+// and that the ends of the unit interval give the first and the last possible outcome.
 func TestAutoregressiveSampleEnds(t *testing.T) {
 	below1 := math.Nextafter(1, 0)
 	prior := [][]float64{{0, 0, math.Inf(-1)}, {math.Inf(-1), 0}, {math.Inf(-1), 0, 0}}
@@ -227,8 +227,7 @@ func TestAutoregressiveGradient(t *testing.T) {
 }
 
 // TestTempered compares the conditionals of a tempered network, computed by sums over all codes,
-// with powers of the network's conditionals. The frequencies of its draws must agree with its
-// probabilities.
+// with normalised powers of the network's conditionals. Frequencies of draws must agree with them.
 func TestTempered(t *testing.T) {
 	const power = 0.5
 	cards := []int{3, 2, 3}
@@ -279,9 +278,8 @@ var (
 	_ distribution = (*modeldist.Autoregressive)(nil)
 )
 
-// TestLearnsTarget checks that score-function descent from samples reaches a given target
-// distribution, for Autoregressive and Categorical. At the end the total variation distance must be
-// small.
+// TestLearnsTarget checks that gradient descent with the score-function estimator reaches a given
+// target distribution, for Autoregressive and Categorical, up to a small total variation distance.
 func TestLearnsTarget(t *testing.T) {
 	testkit.Slow(t)
 	cards := []int{3, 2, 2}
@@ -298,8 +296,8 @@ func TestLearnsTarget(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			ctx := context.New()
-			// Plain descent would be slow: blocks that start as the identity put a network at a
-			// saddle point.
+			// Plain gradient descent would be slow: residual blocks start as the identity, which is
+			// a saddle point.
 			adam := optimizers.Adam().LearningRate(c.rate).Done()
 			train, err := context.NewExec(backend(t), ctx, func(ctx *context.Context, u *graph.Node) *graph.Node {
 				codes := c.q.Sample(ctx, u)
@@ -331,8 +329,8 @@ func TestLearnsTarget(t *testing.T) {
 	}
 }
 
-// TestAutoregressiveInformationGain checks that the step of a network under InformationGain keeps
-// the change of the exact entropy within the bound, up to the error of an estimate from many draws.
+// TestAutoregressiveInformationGain checks that a step limited by InformationGain keeps the change
+// of the exact entropy within the bound, up to the error of an estimate from many draws.
 func TestAutoregressiveInformationGain(t *testing.T) {
 	testkit.Slow(t)
 	const epsilon, slack = 0.05, 0.01

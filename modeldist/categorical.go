@@ -22,8 +22,9 @@ const DefaultLimit = 1 << 20
 // CategoricalConfig configures [NewCategorical]. With the zero value, training starts from the
 // uniform distribution.
 type CategoricalConfig struct {
-	// LogPrior holds the initial logits in the order of the index, usually log p(m). They need not
-	// be normalised. -Inf excludes a model permanently. Nil means that all logits are equal.
+	// LogPrior holds the initial logits of the models in lexicographic order of their codes,
+	// usually log p(m). They need not be normalised. -Inf excludes a model permanently. Nil means
+	// that all logits are equal.
 	LogPrior []float64
 	// Limit is the largest number of models that NewCategorical accepts; 0 means DefaultLimit.
 	Limit int
@@ -46,8 +47,8 @@ type Categorical struct {
 }
 
 // NewCategorical returns the categorical distribution over all codes with the given outcome counts.
-// It returns an error for a space larger than the limit, and for an invalid prior: one of the wrong
-// length, with NaN or +Inf, or without a possible model.
+// It returns an error for a space larger than the limit, and for a LogPrior of the wrong length,
+// with NaN or +Inf, or without a possible model.
 func NewCategorical(cards []int, cfg CategoricalConfig) (*Categorical, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
@@ -93,13 +94,11 @@ func NewCategorical(cards []int, cfg CategoricalConfig) (*Categorical, error) {
 	return c, nil
 }
 
-// tooLarge returns an error that states the memory for a table of all models and names an
-// alternative.
+// tooLarge returns an error that states the memory for logits of all models and an alternative.
 func tooLarge(count int, ok bool, limit int) error {
 	models, memory := "more than 2^62", "more memory than any machine has"
 	if ok {
-		// Each model needs four float64: its logit, the gradient, and the two moments of an
-		// Adam-like optimiser.
+		// Each model needs four float64: its logit, the gradient, and the two moments of Adam.
 		models, memory = fmt.Sprint(count), fmt.Sprintf("%.3g GiB", float64(count)*4*8/(1<<30))
 	}
 	return fmt.Errorf("modeldist: a table of %s models needs %s for logits, gradients and optimiser state, "+
@@ -107,7 +106,7 @@ func tooLarge(count int, ok bool, limit int) error {
 		"which grows with the number of sites instead", models, memory, limit)
 }
 
-// Cards returns the outcome counts of the sites. Callers must not change the slice.
+// Cards returns the number of outcomes of each site of a code. Callers must not change the slice.
 func (c *Categorical) Cards() []int { return c.cards }
 
 // Count returns M, the number of codes.
@@ -127,14 +126,15 @@ func (c *Categorical) Logits(ctx *context.Context, g *graph.Graph) *graph.Node {
 	return graph.Where(graph.Const(g, c.allowed), logits, graph.Infinity(g, dtypes.Float64, -1))
 }
 
-// LogProbs returns log q of every model in the order of its index: [M] float64, -Inf for excluded
-// models.
+// LogProbs returns the log probabilities of all models in lexicographic order of their codes: [M]
+// float64, -Inf for excluded models.
 func (c *Categorical) LogProbs(ctx *context.Context, g *graph.Graph) *graph.Node {
 	logits := c.Logits(ctx, g)
 	return graph.Sub(logits, logSumExp(logits))
 }
 
-// LogProb returns log q of each code: codes [B, S] int32 -> [B] float64, -Inf for excluded models.
+// LogProb returns the log probability of each code: codes [B, S] int32 -> [B] float64, -Inf for
+// excluded models.
 func (c *Categorical) LogProb(ctx *context.Context, codes *graph.Node) *graph.Node {
 	space.AssertCodes("modeldist.Categorical.LogProb", codes, len(c.cards))
 	logits := c.Logits(ctx, codes.Graph())
@@ -147,9 +147,9 @@ func (c *Categorical) Entropy(ctx *context.Context, g *graph.Graph) *graph.Node 
 	return gradest.CategoricalEntropy(c.Logits(ctx, g))
 }
 
-// Sample draws codes by inverting the cumulative distribution: uniforms [B, S] float64 -> codes [B,
-// S] int32. Only the first column of the uniforms is used. The cost is O(M + B log M). A model of
-// probability zero is never drawn.
+// Sample draws codes by inverting the cumulative distribution: uniform random numbers [B, S]
+// float64 -> codes [B, S] int32. It uses only the first column of the uniforms. The cost is O(M + B
+// log M). A model of probability zero is never drawn.
 func (c *Categorical) Sample(ctx *context.Context, uniforms *graph.Node) *graph.Node {
 	assertUniforms("modeldist.Categorical.Sample", uniforms, len(c.cards))
 	logits := c.Logits(ctx, uniforms.Graph())

@@ -236,8 +236,7 @@ func TestCategoricalSamples(t *testing.T) {
 	}
 }
 
-// TestFrequenciesAreChecked shows that the test above can fail: it detects draws that ignore the
-// logits.
+// TestFrequenciesAreChecked shows that requireFrequencies detects draws that ignore the logits.
 func TestFrequenciesAreChecked(t *testing.T) {
 	q, err := modeldist.NewCategorical([]int{3, 2}, modeldist.CategoricalConfig{})
 	require.NoError(t, err)
@@ -246,8 +245,8 @@ func TestFrequenciesAreChecked(t *testing.T) {
 	require.True(t, fails(t, func(t testing.TB) { requireFrequencies(t, []int{3, 2}, probs, draws) }))
 }
 
-// fails reports whether check fails. check may use only the methods of testing.TB that package
-// require uses.
+// fails reports whether the function check fails. It may use only the methods of testing.TB that
+// package require uses.
 func fails(t testing.TB, check func(testing.TB)) bool {
 	spy := &recorder{TB: t}
 	func() {

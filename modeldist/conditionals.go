@@ -10,50 +10,50 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// Conditionals is a distribution over sets of items, computed in Go and not as a graph (Schäfer and
-// Chopin 2013). An item that is in more than a small share of the fitted draws has a logistic
-// regression on the items before it. Every other item is a coin: it is a member independently of
-// all others.
+// Conditionals is a distribution over sets of items, computed in plain Go (Schäfer and Chopin
+// 2013). An item that is frequent in the fitted draws has a logistic regression on the items before
+// it. Every other item, a coin, is a member independently of all items.
 type Conditionals struct {
 	items    []int32 // items with a regression, in order
 	place    map[int32]int
 	terms    []conditional
 	logOdds  []float64 // log odds of the coins, by item
 	base     float64   // log probability that no coin is a member
-	skip     []float64 // −Σ log(1 − p) of the coins before each item, and of all coins
+	skip     []float64 // −Σ log(1 − p) over the probabilities p of the coins before each item; at the end of all coins
 	members  []bool    // scratch of Draw
 	presence []bool    // scratch of LogProb
 }
 
-// conditional is the regression of one item. The log odds are bias plus the slopes of the
-// regressors that are members.
+// conditional is the logistic regression of one item on other items (regressors). The log odds are
+// bias plus the slopes of the regressors that are members of the set.
 type conditional struct {
 	bias       float64
 	regressors []int // indices of earlier items with a regression
 	slopes     []float64
 }
 
-// Settings of the fit. Half and twice give the same answers (docs/benchmarks/constants.md).
+// Settings of the fit. Half and twice the values give the same answers
+// (docs/benchmarks/constants.md).
 const (
 	// mostRegressed is the largest number of items with a regression. leastShown is the smallest
 	// share of draws with an item for which the item gets a regression.
 	mostRegressed = 200
 	leastShown    = 0.003
-	// mostRegressors is the largest number of regressors of an item. They are the items with the
-	// largest absolute correlation, which must be at least leastCorrelation.
+	// mostRegressors is the largest number of regressors of an item: the items with the largest
+	// absolute correlation, which must be at least leastCorrelation.
 	mostRegressors   = 24
 	leastCorrelation = 0.02
-	// ridge is the prior precision of slopes, in units of draws.
+	// ridge is the precision of the normal prior of slopes; a draw has weight 1.
 	ridge = 2
 	// leastOdds and mostOdds bound all log odds, so that every set has positive probability.
 	leastOdds, mostOdds = -12, 7
-	// leastCoins is an expected number of members that is divided equally among all items and
-	// bounds their probabilities from below, so that every coin is drawn at times.
+	// leastCoins, divided by the number of items, is the least probability of an item without a
+	// regression, so that every item is drawn at times.
 	leastCoins = 0.02
 )
 
 // FitConditionals fits the distribution to draws of ascending sets of items. guess holds a guessed
-// inclusion probability for each item, which counts for items in few draws.
+// inclusion probability for each item, which matters for items in few draws.
 func FitConditionals(draws [][]int32, guess []float64) *Conditionals {
 	if len(draws) == 0 {
 		panic("modeldist.FitConditionals: got no draws")
@@ -101,7 +101,7 @@ func (c *Conditionals) setCoins(counts, guess []float64, n float64) {
 
 func (c *Conditionals) fit(draws [][]int32, counts []float64) {
 	k, n := len(c.items), float64(len(draws))
-	rows := tally{index: map[string]int{}} // of places
+	rows := tally{index: map[string]int{}} // different draws as lists of places
 	together := make([]float64, k*k)
 	var row []int
 	for _, set := range draws {
@@ -136,7 +136,7 @@ func (c *Conditionals) fit(draws [][]int32, counts []float64) {
 	}
 }
 
-// tally holds distinct rows with their counts, in order of first occurrence.
+// tally holds distinct rows with their counts, in the order of their first occurrences.
 type tally struct {
 	rows  [][]int
 	times []float64
@@ -144,7 +144,7 @@ type tally struct {
 	key   []byte
 }
 
-// add counts a row times times. The tally keeps a copy of the row.
+// add adds times to the count of a row. The tally keeps a copy of the row.
 func (t *tally) add(row []int, times float64) {
 	t.key = t.key[:0]
 	for _, v := range row {
@@ -160,8 +160,8 @@ func (t *tally) add(row []int, times float64) {
 }
 
 // regress fits the logistic regression of the presence of the item at index a by Newton's method.
-// If rounding spoils the fit, the log odds are constant and give the share of draws with the item.
-// position is scratch memory, with a zero for every index.
+// If rounding spoils the fit, the log odds are the constant log odds of share, the share of draws
+// with the item. position is scratch memory, with a zero for every index.
 func (t *conditional) regress(rows *tally, position []int, a int, share float64) {
 	k := len(t.regressors) + 1
 	for j, regressor := range t.regressors {
@@ -240,7 +240,7 @@ func (t *conditional) regress(rows *tally, position []int, a int, share float64)
 	t.bias, t.slopes = theta[0], theta[1:]
 }
 
-// logOddsOf returns the log odds of an item given which earlier items are present.
+// logOddsOf returns the log odds of an item given the presence of earlier items.
 func (t *conditional) logOddsOf(present []bool) float64 {
 	eta := t.bias
 	for j, regressor := range t.regressors {
@@ -260,7 +260,7 @@ func (c *Conditionals) Draw(random *rand.Rand) (set []int32) {
 		}
 	}
 	all := c.skip[len(c.skip)-1]
-	for position := random.ExpFloat64(); position < all; { // the next coin that comes up
+	for position := random.ExpFloat64(); position < all; { // draws the next member without a regression
 		next, _ := slices.BinarySearch(c.skip, position)
 		set = append(set, int32(next-1))
 		position = c.skip[next] + random.ExpFloat64()
@@ -269,7 +269,7 @@ func (c *Conditionals) Draw(random *rand.Rand) (set []int32) {
 	return set
 }
 
-// LogProb returns log q of a set. It must not be called from several goroutines at once.
+// LogProb returns the log probability of a set. Only one goroutine may call it at a time.
 func (c *Conditionals) LogProb(set []int32) float64 {
 	clear(c.presence)
 	logProb := c.base

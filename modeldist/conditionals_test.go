@@ -73,8 +73,8 @@ func TestConditionals(t *testing.T) {
 	}
 }
 
-// TestNeighbours checks that the probabilities of all sets around centres sum to one, and that the
-// frequencies of draws agree with them.
+// TestNeighbours checks that the probabilities of all sets under [Neighbours] sum to one, and that
+// the frequencies of draws agree with them.
 func TestNeighbours(t *testing.T) {
 	weights := []float64{1, 2, 0.5, 0.1, 3, 0.2, 1}
 	n := NewNeighbours([][]int32{{}, {0, 3}, {0, 3}, {1, 2, 4, 6}}, weights)

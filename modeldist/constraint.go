@@ -7,7 +7,7 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// Constraint restricts the outcomes of a site given the outcomes of the sites before it.
+// Constraint restricts the outcomes of a site (digit) of a code given the sites before it.
 type Constraint interface {
 	// Allowed returns a mask [B, K] Bool of the possible outcomes of a site, for codes [B, S]
 	// int32. It depends only on the columns of codes before the site. If the outcomes before the
@@ -15,7 +15,7 @@ type Constraint interface {
 	Allowed(codes *graph.Node, site int) *graph.Node
 }
 
-// MaxActive allows at most Limit sites with an outcome other than 0. All sites have two outcomes.
+// MaxActive allows codes in which at most Limit sites have outcome 1. All sites have two outcomes.
 type MaxActive struct{ Limit int }
 
 // Allowed implements [Constraint].
@@ -28,8 +28,8 @@ func (c MaxActive) Allowed(codes *graph.Node, site int) *graph.Node {
 	return zeroAndIf(graph.LessThan(active(graph.Mul(codes, graph.Const(g, [][]int32{before}))), graph.Const(g, int32(c.Limit))))
 }
 
-// Parents allows a site to have an outcome other than 0 only if all of its parents have an outcome
-// other than 0. If Any is true, one such parent is enough. All sites have two outcomes.
+// Parents allows a site to have outcome 1 only if all of its parents have outcome 1. If Any is
+// true, one parent with outcome 1 is enough. All sites have two outcomes.
 type Parents struct {
 	// Of lists the parents of each site. All parents are earlier sites. A site without parents is
 	// not restricted.
@@ -45,15 +45,15 @@ func (c Parents) Allowed(codes *graph.Node, site int) *graph.Node {
 	}
 	needed := len(columns)
 	if needed == 0 {
-		columns = []int32{0} // without parents any column will do, since none needs to be active
+		columns = []int32{0} // without parents any column will do, since its value does not matter
 	} else if c.Any {
 		needed = 1
 	}
 	return zeroAndIf(graph.GreaterOrEqual(active(space.TakeColumns(codes, columns)), graph.Const(codes.Graph(), int32(needed))))
 }
 
-// Both allows an outcome if all of its constraints allow it. Each constraint must always allow
-// outcome 0, as the constraints of this package do. Otherwise a site may have no possible outcome.
+// Both allows an outcome if all constraints in the list allow it. Each constraint must always allow
+// outcome 0, as the constraints of this package do, so that no site is without possible outcome.
 type Both []Constraint
 
 // Allowed implements [Constraint].
@@ -65,7 +65,7 @@ func (c Both) Allowed(codes *graph.Node, site int) *graph.Node {
 	return allowed
 }
 
-// active counts the outcomes other than 0 in each row: [B, N] -> [B] int32.
+// active returns the number of outcomes other than 0 in each row: [B, N] -> [B] int32.
 func active(codes *graph.Node) *graph.Node {
 	return graph.ReduceSum(graph.ConvertDType(graph.NotEqual(codes, graph.ZerosLike(codes)), dtypes.Int32), 1)
 }

@@ -1,9 +1,10 @@
 // Package modeldist holds distributions q_ψ(m) over models, trained by gradient.
 //
-// All forms have the graph methods LogProb and Sample. [Categorical] keeps one logit per model and
-// is exact, for spaces that can be listed. [Autoregressive] is a masked network over the sites of a
-// code, for larger spaces. [List] is a network over the ascending lists of space.Lists, for few
-// members among thousands of items.
+// A model is described by a code: S categorical variables, called sites. All distributions have the
+// methods LogProb and Sample, which build computation graphs. [Categorical] has one logit per
+// model, for spaces that can be listed. [Autoregressive] is a masked network over the sites, for
+// larger spaces. [List] is a network over the ascending lists of space.Lists, for few members among
+// thousands of items.
 //
 // Notation (the VTI paper is Davies, Mackinlay, Oliveira and Sisson, "Amortized Variational
 // Transdimensional Inference" (2025); see its section 3.2):

@@ -6,22 +6,22 @@ import (
 	"github.com/gomlx/gomlx/pkg/core/shapes"
 )
 
-// Given returns the distribution conditional on a context for each row of a batch: q(m | D).
-// context [B, C] is an input of the network if the configuration has a Context of C numbers, and
-// nil otherwise. logMass [R, M] float64 holds log weights of all models in the order of their
-// index, not normalised; nil stands for equal weights. The outputs of the network are added to the
-// conditionals of these weights, so that an untrained network is the distribution of the weights. R
-// divides B: the first B/R rows of the batch have the first row of logMass, the next B/R rows the
-// second, and so on. The returned distribution can be used only in the graph of these nodes. It
-// shares the variables of a.
+// Given returns the distribution q(m | D) given a context vector for each row of a batch, for
+// example a summary of a data set D. context [B, C] is an input of the network if the configuration
+// has a Context of C numbers, and nil otherwise. logMass [R, M] float64 holds log weights of all
+// models in lexicographic order of their codes, not normalised; nil stands for equal weights. An
+// untrained network has the conditionals of these weights, and its outputs are added to their
+// logarithms. R divides B: the first B/R rows of the batch have the first row of logMass, the next
+// B/R rows the second row, and so on. The returned distribution can be used only in the computation
+// graph of these nodes. It shares the variables of a.
 func (a *Autoregressive) Given(context, logMass *graph.Node) *Autoregressive {
 	conditioned := *a
 	conditioned.context, conditioned.logMass = context, logMass
 	return &conditioned
 }
 
-// offset returns log p(m_s = k | m_1 … m_{s−1}) under logMass for each outcome k of a site s, up to
-// a constant for each row of codes: codes [B, S] -> [B, K].
+// offset returns log p(m_s = k | m_1 … m_{s−1}) for the weights logMass and each outcome k of a
+// site s, up to a constant for each row of codes: codes [B, S] -> [B, K].
 func (a *Autoregressive) offset(codes *graph.Node, site int) *graph.Node {
 	before, after := 1, 1
 	for _, card := range a.cards[:site] {

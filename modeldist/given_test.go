@@ -25,9 +25,9 @@ func repeated(row []float64, batch int) [][]float64 {
 	return rows
 }
 
-// TestGiven checks that an untrained network is the distribution of its log weights. A network with
-// other weights must still be a distribution, and the frequencies of its draws must agree with its
-// probabilities, which depend on the context.
+// TestGiven checks that an untrained network is the distribution with the given log weights of
+// models. A network with random parameters must still be a distribution that depends on the
+// context, and the frequencies of its draws must agree with its probabilities.
 func TestGiven(t *testing.T) {
 	testkit.Slow(t)
 	const contexts, draws = 3, 20_000

@@ -20,8 +20,8 @@ type ListConfig struct {
 	// LogOdds holds the initial log odds of each item to be a member, which are finite. nil means 0
 	// for all items.
 	LogOdds []float64
-	// Active is the number of leading items whose log odds depend on the members before them. 0
-	// means all, up to 512. Put the most important items first.
+	// Active is the number of active items, the first ones in the order of items. Only their log
+	// odds depend on the members before them. 0 means all items, up to 512.
 	Active int
 	// Embedding is the dimension of the embedding of an item in the network, 16 by default. Hidden
 	// is the number of hidden units, 64 by default.
@@ -31,16 +31,16 @@ type ListConfig struct {
 	DType dtypes.DType
 }
 
-// List is a distribution over the ascending lists of [space.Lists]. If item i is the last member so
-// far, every later item j has a hazard π_j, the probability to be the next member if no item
-// between i and j is:
+// List is a distribution over the ascending lists of at most k of p items of [space.Lists]. If item
+// i is the last member so far, every later item j has a hazard π_j, the probability to be the next
+// member if no item between i and j is a member:
 //
 //	q(next = j) = π_j ∏_{i<l<j} (1 − π_l),  q(no more) = ∏_{l>i} (1 − π_l),
 //	logit π_j = a_j + e_j·h(members so far)
 //
-// and no members come after the k-th. With e = 0, the start, items are members independently. The
-// family is an autoregressive network over p bits in which the bits between two members depend on
-// the members alone; drawing a code takes k passes instead of p.
+// and no members come after the k-th. The log odds a_j, the embeddings e_j and the function h (a
+// network) are learned. Before training e = 0, so that items are members independently. Drawing a
+// list takes k passes of the network instead of one for each item.
 type List struct {
 	items, slots int
 	active       int
@@ -72,7 +72,7 @@ func NewList(items, slots int, cfg ListConfig) (*List, error) {
 	cfg.Active, cfg.Embedding, cfg.Hidden = cmp.Or(cfg.Active, 512), cmp.Or(cfg.Embedding, 16), cmp.Or(cfg.Hidden, 64)
 	l := &List{items: items, slots: slots, active: min(cfg.Active, items), cfg: cfg}
 	hidden, embedding := float64(cfg.Hidden), float64(cfg.Embedding)
-	numbers := embedding*float64(l.active+items) + 2*hidden*(embedding+hidden) // of the weights
+	numbers := embedding*float64(l.active+items) + 2*hidden*(embedding+hidden) // number of parameters
 	subject := fmt.Sprintf("modeldist.NewList: a network of %d hidden units that embeds %d items in %d coordinates", cfg.Hidden, items, cfg.Embedding)
 	if err := memory.Check(subject, numbers*float64(cfg.DType.Size())); err != nil {
 		return nil, err
@@ -80,15 +80,15 @@ func NewList(items, slots int, cfg ListConfig) (*List, error) {
 	return l, nil
 }
 
-// hazards holds the parameters from which the log odds of all items are computed, as nodes of one
-// graph.
+// hazards holds, as nodes of a computation graph, the parameters of the log odds of all p items. A
+// items are active: their log odds depend on the members before them, with embeddings of length E.
 type hazards struct {
 	list     *List
 	ctx      *context.Context
-	base     *graph.Node // log odds of the active items without other members, [1, A]
+	base     *graph.Node // log odds a of the active items, [1, A]
 	outward  *graph.Node // embeddings e of the active items, [A, E]
-	tail     *graph.Node // log odds of the items that are not active, [p−A] float64; nil: none
-	tailSums *graph.Node // running sums of −log(1 − π) over these items, [p−A+1] float64
+	tail     *graph.Node // log odds of the other items, [p−A] float64; nil for none
+	tailSums *graph.Node // running sums of −log(1 − π) over the other items, with their hazards π, [p−A+1] float64
 }
 
 func (l *List) bind(ctx *context.Context, g *graph.Graph) *hazards {
@@ -105,8 +105,8 @@ func (l *List) bind(ctx *context.Context, g *graph.Graph) *hazards {
 	return h
 }
 
-// summary returns the function h of the members so far on which the hazards depend, [R, E]. members
-// [R, E] is the sum of the embeddings of the members, and count [R, 1] is their number.
+// summary returns the function h of the members so far for each of R lists, [R, E]. members [R, E]
+// is the sum of the embeddings of the members, and count [R, 1] is their number.
 func (h *hazards) summary(members, count *graph.Node) *graph.Node {
 	cfg := &h.list.cfg
 	layer := func(name string, x *graph.Node, outputs int) *graph.Node {
@@ -118,12 +118,13 @@ func (h *hazards) summary(members, count *graph.Node) *graph.Node {
 	return layer("last", x, cfg.Embedding)
 }
 
-// odds returns the log odds of all active items: summary [R, E] -> [R, A].
+// odds returns the log odds of all active items, given the output of summary: [R, E] -> [R, A].
 func (h *hazards) odds(summary *graph.Node) *graph.Node {
 	return graph.Add(graph.MatMul(summary, graph.Transpose(h.outward, 0, 1)), h.base)
 }
 
-// logOdds returns the log odds of an item, 0 if inactive: summary [R, E], items [R] int32 -> [R].
+// logOdds returns the log odds of one item in each row, or 0 if it is not active: summary [R, E],
+// items [R] int32 -> [R].
 func (h *hazards) logOdds(summary, items *graph.Node) *graph.Node {
 	active := graph.LessThan(items, graph.Const(items.Graph(), int32(h.list.active)))
 	index := graph.InsertAxes(graph.Where(active, items, graph.ZerosLike(items)), -1)
@@ -132,7 +133,7 @@ func (h *hazards) logOdds(summary, items *graph.Node) *graph.Node {
 	return graph.Where(active, odds, graph.ZerosLike(odds))
 }
 
-// embedded returns the embeddings of items, and zeros for the item number that stands for "no more
+// embedded returns the embeddings of items, and zeros for the number that stands for "no more
 // members": [N] int32 -> [N, E].
 func (h *hazards) embedded(items *graph.Node) *graph.Node {
 	l := h.list
@@ -142,8 +143,8 @@ func (h *hazards) embedded(items *graph.Node) *graph.Node {
 	return graph.Where(graph.BroadcastToShape(graph.InsertAxes(member, -1), rows.Shape()), rows, graph.ZerosLike(rows))
 }
 
-// LogProb returns log q of each code: codes [B, k] int32 -> [B] float64. It is −Inf for a code that
-// is not an ascending list.
+// LogProb returns the log probability of each code, a list of k entries: codes [B, k] int32 -> [B]
+// float64. It is −Inf for a code that is not an ascending list.
 func (l *List) LogProb(ctx *context.Context, codes *graph.Node) *graph.Node {
 	space.AssertCodes("modeldist.List.LogProb", codes, l.slots)
 	g := codes.Graph()
@@ -151,7 +152,7 @@ func (l *List) LogProb(ctx *context.Context, codes *graph.Node) *graph.Node {
 	h := l.bind(ctx, g)
 	none := graph.Const(g, int32(l.items))
 
-	// Each row is one slot of one list. The rows of the first slots of all lists come first.
+	// Each row is one slot (the place of a member) of one list, first the first slots of all lists.
 	drawn := graph.Transpose(codes, 0, 1) // [k, B]
 	last := graph.BroadcastToDims(graph.Const(g, int32(-1)), 1, batch)
 	if l.slots > 1 {
@@ -191,8 +192,8 @@ func (l *List) LogProb(ctx *context.Context, codes *graph.Node) *graph.Node {
 	return graph.Where(graph.Equal(allValid, graph.Const(g, int32(1))), total, graph.BroadcastToShape(graph.Const(g, math.Inf(-1)), total.Shape()))
 }
 
-// tailLogProb returns the terms of log q for the items that are not active. drawn is the drawn item
-// and last the member before it: [R] -> [R].
+// tailLogProb returns the terms of the log probability for the items that are not active. drawn is
+// the item of each slot and last the member before it: [R] -> [R].
 func (h *hazards) tailLogProb(drawn, last *graph.Node) *graph.Node {
 	l := h.list
 	g := drawn.Graph()
@@ -208,9 +209,9 @@ func (h *hazards) tailLogProb(drawn, last *graph.Node) *graph.Node {
 	return graph.Sub(graph.Where(inside, odds, graph.ZerosLike(odds)), passed)
 }
 
-// Sample maps uniforms [B, k] float64 in [0, 1) to codes [B, k] int32, one slot after the other.
-// The next member is the first item at which the sum of −log(1 − π) over the items since the last
-// member exceeds −log(1 − u), with u the uniform of the slot.
+// Sample maps uniform random numbers [B, k] float64 in [0, 1) to codes [B, k] int32, one member
+// after the other. The next member is the first item at which the sum of −log(1 − π) over the
+// hazards π of the items after the last member exceeds −log(1 − u), with u a uniform number.
 func (l *List) Sample(ctx *context.Context, uniforms *graph.Node) *graph.Node {
 	assertUniforms("modeldist.List.Sample", uniforms, l.slots)
 	g := uniforms.Graph()
@@ -241,9 +242,9 @@ func (l *List) Sample(ctx *context.Context, uniforms *graph.Node) *graph.Node {
 	return graph.StopGradient(graph.Concatenate(columns, 1))
 }
 
-// tailDraw returns the first item after last, among the items that are not active, at which the
-// running sum exceeds target. It returns none if there is no such item: last [B] int32, target [B]
-// -> [B].
+// tailDraw returns the first item after last, among the items that are not active, at which the sum
+// of −log(1 − hazard) exceeds target. It returns the argument none if there is no such item: last
+// [B] int32, target [B] -> [B].
 func (h *hazards) tailDraw(last, target, none *graph.Node) *graph.Node {
 	if h.tail == nil {
 		return graph.BroadcastToShape(none, last.Shape())
@@ -258,7 +259,7 @@ func (h *hazards) tailDraw(last, target, none *graph.Node) *graph.Node {
 	within := graph.LessThan(target, whole)
 	share := graph.Where(within, graph.Div(target, whole), graph.ZerosLike(target))
 	drawn := invertCDF(graph.InsertAxes(made.Softplus(h.tail), 0), share)
-	drawn = graph.Max(drawn, first) // rounding must not return the last member or an earlier item
+	drawn = graph.Max(drawn, first) // in spite of rounding, not the last member or an earlier item
 	return graph.Where(within, graph.AddScalar(drawn, float64(l.active)), graph.BroadcastToShape(none, drawn.Shape()))
 }
 

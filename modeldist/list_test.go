@@ -63,8 +63,7 @@ func (c listCase) perturbed(t testing.TB, scale float64) *context.Context {
 	return ctx
 }
 
-// logProbs returns log q of every code in the product of the outcome counts. Most of these codes
-// are not ascending lists.
+// logProbs returns the log probabilities of all codes, of which most are not ascending lists.
 func (c listCase) logProbs(t testing.TB, ctx *context.Context) []float64 {
 	t.Helper()
 	logProbs := run(t, ctx, c.q.LogProb, allCodes(c.s.Cards()))[0].([]float64)
@@ -74,8 +73,8 @@ func (c listCase) logProbs(t testing.TB, ctx *context.Context) []float64 {
 	return logProbs
 }
 
-// listShapes are sizes of lists: with all items active, with some active, and the smallest possible
-// ones.
+// listShapes are sizes of lists, up to the smallest possible. Log odds of the active items depend
+// on the members before them; 0 stands for all items.
 var listShapes = []struct{ items, slots, active int }{{5, 3, 0}, {5, 3, 2}, {6, 2, 1}, {4, 4, 3}, {3, 1, 2}, {1, 1, 0}}
 
 func TestListSumsToOneAndSamples(t *testing.T) {
@@ -97,7 +96,7 @@ func TestListSumsToOneAndSamples(t *testing.T) {
 }
 
 // TestListStartsAtItsLogOdds checks that in an untrained distribution items are members
-// independently, except for the limit of the length. The last slot takes the first item that comes.
+// independently, except that nothing is added to a full list.
 func TestListStartsAtItsLogOdds(t *testing.T) {
 	odds := []float64{0.4, -1.2, 2, -0.3, 0.8}
 	for _, active := range []int{5, 2} {
@@ -174,9 +173,8 @@ func TestListGradient(t *testing.T) {
 	}
 }
 
-// learn trains q on log weights of lists by the score function, and returns the total variation
-// distance between q and the normalised weights. Every test of learning takes 200 steps of 256
-// draws.
+// learn trains q on log weights of lists by the score-function gradient, in 200 steps of 256 draws.
+// It returns the total variation distance between q and the normalised weights.
 func (c listCase) learn(t testing.TB, logWeight func(members []int32) float64) (variation float64) {
 	t.Helper()
 	target := make([]float64, len(allCodes(c.s.Cards())))
@@ -219,11 +217,12 @@ func TestListLearnsDependence(t *testing.T) {
 	}
 	cfg := modeldist.ListConfig{Embedding: 8, Hidden: 16}
 	require.Less(t, newList(t, 6, 3, cfg).learn(t, exclusive), 0.06)
-	cfg.Active = 1 // then the log odds of the second item cannot depend on the first
+	cfg.Active = 1 // the log odds of the second item cannot depend on the first item
 	require.Greater(t, newList(t, 6, 3, cfg).learn(t, exclusive), 0.12)
 }
 
-// TestListLearnsItsTail checks that the log odds of items that are not active are learned.
+// TestListLearnsItsTail checks that the log odds of items whose log odds do not depend on other
+// members (not active) are learned.
 func TestListLearnsItsTail(t *testing.T) {
 	testkit.Slow(t)
 	independent := func(members []int32) (sum float64) {
@@ -250,8 +249,8 @@ func TestNewListErrors(t *testing.T) {
 	}
 }
 
-// BenchmarkList measures drawing, log q of fixed codes, and log q with its gradient, for thousands
-// of items.
+// BenchmarkList measures drawing, log probabilities of fixed codes, and their gradients, for
+// thousands of items.
 func BenchmarkList(b *testing.B) {
 	device, err := gpu.Open(gpu.CPU)
 	require.NoError(b, err)

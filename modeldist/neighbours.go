@@ -8,34 +8,34 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// Neighbours is a distribution over sets of items near given sets, the centres, computed in Go and
-// not as a graph. A draw chooses a centre at random, leaves out each of its members with
-// probability leftOut, and adds other items independently, with probabilities proportional to
-// weights. It complements a distribution fitted to draws, in which details of the draws are lost.
+// Neighbours is a distribution over sets of items near given sets, the centres, computed in plain
+// Go. A draw chooses a centre at random, leaves out each of its members with probability leftOut,
+// and adds other items independently. It complements a distribution fitted to draws, in which
+// details of the draws are lost.
 type Neighbours struct {
 	centres [][]int32
 	with    map[int32][]int // for each item, the distinct centres that contain it
-	logOdds []float64       // log odds to be added, by item
-	base    float64         // log probability that nothing is added
-	// constant holds, for each centre, the log of its share plus the change of base if all its
-	// members are left out.
+	logOdds []float64       // log odds that an item is added, by item
+	base    float64         // log probability that nothing is added to an empty set
+	// constant holds, for each distinct centre, its log probability plus the difference from base
+	// of the log probability that all its members are left out and nothing is added.
 	constant []float64
-	skip     []float64 // see Conditionals
+	skip     []float64 // −Σ log(1 − p) over the probabilities p of adding the items before each item; at the end over all
 	terms    []float64 // scratch of LogProb
 }
 
 const (
 	// leftOut is the probability with which a member is left out. added is the expected number of
-	// additions. Half and twice give the same answers (docs/benchmarks/constants.md).
+	// added items. Half and twice the values give the same answers (docs/benchmarks/constants.md).
 	leftOut = 0.2
 	added   = 0.7
-	// mostAdded is the largest probability of adding an item. Half and twice give the same answers
-	// (docs/benchmarks/constants.md).
+	// mostAdded is the largest probability of adding an item. Half and twice the value give the
+	// same answers (docs/benchmarks/constants.md).
 	mostAdded = 0.2
 )
 
-// NewNeighbours returns the distribution around centres, which are ascending sets of items. weights
-// has an entry for each item.
+// NewNeighbours returns the distribution around centres, which are ascending sets of items. An item
+// is added with half of its probability equal for all items and half proportional to its weight.
 func NewNeighbours(centres [][]int32, weights []float64) *Neighbours {
 	if len(centres) == 0 {
 		panic("modeldist.NewNeighbours: got no centres")
@@ -88,13 +88,13 @@ func (n *Neighbours) Draw(random *rand.Rand) (set []int32) {
 	return set
 }
 
-// LogProb returns log q of a set. It must not be called from several goroutines at once.
+// LogProb returns the log probability of a set. Only one goroutine may call it at a time.
 func (n *Neighbours) LogProb(set []int32) float64 {
 	copy(n.terms, n.constant)
 	logProb := n.base
 	for _, item := range set {
 		logProb += n.logOdds[item]
-		kept := math.Log1p(-leftOut) - math.Log(leftOut) - n.logOdds[item] // kept, rather than left out or added
+		kept := math.Log1p(-leftOut) - math.Log(leftOut) - n.logOdds[item] // the member is kept, not left out or added
 		for _, k := range n.with[item] {
 			n.terms[k] += kept
 		}

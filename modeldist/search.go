@@ -7,8 +7,8 @@ import (
 )
 
 // maxFan is the largest number of children of a node of the search tree. It makes trees of few
-// levels in which comparing a row of children is cheap. Half and twice give the same answers
-// (docs/benchmarks/constants.md).
+// levels in which comparing a row of children is cheap. Half and twice the value give the same
+// answers (docs/benchmarks/constants.md).
 const maxFan = 32
 
 // invertCDF returns, for each u, the first outcome at which the cumulative weight exceeds the
@@ -17,10 +17,10 @@ const maxFan = 32
 //
 // The weights of a row are the leaves of a tree in which every node holds the sum of its children.
 // Each u walks down from the root. The cost is therefore O(R·M + B·fan·levels), and if R is 1 no
-// array of size B·M exists. Sums over a tree are also accurate to a few rounding errors for any M.
+// array of size B·M exists. Sums over a tree have only a few rounding errors for any M.
 //
-// An outcome of weight zero is never returned. At each node only children of positive weight are
-// eligible. If rounding leaves u beyond the last running sum, the last eligible child is taken.
+// An outcome of weight zero is never returned: only children of positive weight are chosen. If
+// rounding leaves u above the last running sum, the last child of positive weight is chosen.
 func invertCDF(weights, u *graph.Node) *graph.Node {
 	g := weights.Graph()
 	rows, outcomes := weights.Shape().Dim(0), weights.Shape().Dim(1)
@@ -48,7 +48,7 @@ func invertCDF(weights, u *graph.Node) *graph.Node {
 		node = graph.Iota(g, node.Shape(), 0)
 	}
 	tree := node
-	target := graph.Mul(u, sums) // u·total less the weights to the left of the current node
+	target := graph.Mul(u, sums) // u times the total less the weights to the left of the current node
 	runningSum := graph.ConvertDType(graph.UpperTriangular(g, fan), weights.DType())
 	for _, rowsOfLevel := range children {
 		row := graph.Gather(rowsOfLevel, graph.InsertAxes(node, -1)) // [B, fan]

@@ -18,7 +18,7 @@ func invert(t testing.TB, weights, u []float64) []int32 {
 	return out.Value().([]int32)
 }
 
-// TestInvertCDFRows compares a batch with its own row of weights for each u with the results of the
+// TestInvertCDFRows compares a batch with a separate row of weights for each u with the results for
 // single rows.
 func TestInvertCDFRows(t *testing.T) {
 	rng := rand.New(rand.NewPCG(2, 2))
@@ -73,11 +73,11 @@ func TestInvertCDFAgainstScan(t *testing.T) {
 	}
 }
 
-// TestInvertCDFEnds checks that the result is a possible outcome for u at and beyond the ends of
-// its range, and if rounding leaves the running sum below u.
+// TestInvertCDFEnds checks that the result is a possible outcome for u at and outside the ends of
+// [0, 1), and if rounding leaves the running sum below u.
 func TestInvertCDFEnds(t *testing.T) {
 	below1 := math.Nextafter(1, 0)
-	tenth := make([]float64, 12) // the sum is 0.9999999999999999, and the last two are impossible
+	tenth := make([]float64, 12) // the sum is 0.9999999999999999, and the last two outcomes are impossible
 	for i := range 10 {
 		tenth[i] = 0.1
 	}

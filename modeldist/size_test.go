@@ -9,8 +9,8 @@ import (
 	"github.com/transdim/vti/modeldist"
 )
 
-// TestSizesThatCannotBe checks that impossible sizes are refused before memory is allocated, with
-// an error that names the required sizes.
+// TestSizesThatCannotBe checks that impossible sizes are refused before memory is allocated. The
+// error states the required sizes.
 func TestSizesThatCannotBe(t *testing.T) {
 	_, err := modeldist.NewList(1000, 5, modeldist.ListConfig{Hidden: 1 << 30})
 	require.ErrorContains(t, err, "a network of 1073741824 hidden units that embeds 1000 items in 16 coordinates needs at least")

@@ -16,16 +16,16 @@ import (
 	"github.com/transdim/vti/surrogate"
 )
 
-// DefaultBeta is the default β of the upper confidence bound, as in the experiments of the VTI
-// paper.
+// DefaultBeta is the default weight β of the standard deviation in the upper confidence bound, as
+// in the experiments of the VTI paper.
 const DefaultBeta = 2
 
-// Belief is the form of the belief about the rewards of models in a [Surrogate].
+// Belief is the form of the probabilistic belief about the rewards of models in a [Surrogate].
 type Belief int
 
 const (
-	// AutoBelief is DiagonalBelief for at most 4,096 models, since a few batches draw every model
-	// then, and ProcessBelief for more.
+	// AutoBelief is DiagonalBelief for at most 4,096 models, which a few batches of draws cover,
+	// and ProcessBelief for more models.
 	AutoBelief Belief = iota
 	// DiagonalBelief has independent beliefs about the models (surrogate.Diagonal).
 	DiagonalBelief
@@ -44,15 +44,15 @@ func (b Belief) MarshalText() ([]byte, error) { return beliefs.Marshal(b) }
 // UnmarshalText reads a name written by MarshalText.
 func (b *Belief) UnmarshalText(text []byte) error { return beliefs.Unmarshal(text, b) }
 
-// mostDiagonal is the largest number of models for which AutoBelief is DiagonalBelief. For so many
-// models a process takes five times the processor time, and inclusion probabilities under q(m) are
-// as near (docs/benchmarks/constants.md).
+// mostDiagonal is the largest number of models for which AutoBelief is DiagonalBelief. With this
+// number a Gaussian process takes five times the processor time, for inclusion probabilities that
+// are equally accurate (docs/benchmarks/constants.md).
 const mostDiagonal = 1 << 12
 
 // SurrogateConfig configures [NewSurrogate]. With the zero value, training starts from the uniform
 // distribution.
 type SurrogateConfig struct {
-	// LogPrior and Limit are as in CategoricalConfig; LogPrior is p(m) of eq. 14.
+	// LogPrior and Limit are as in CategoricalConfig; LogPrior is log p(m).
 	LogPrior []float64
 	Limit    int
 	// Belief is the form of the belief. Utility is the rule for choosing models in training.
@@ -61,23 +61,22 @@ type SurrogateConfig struct {
 	// Beta is the weight β of the standard deviation in the upper confidence bound. It is positive;
 	// 0 stands for DefaultBeta.
 	Beta float64
-	// Inducing is the largest number of inducing codes of a process. 0 stands for
-	// surrogate.DefaultInducing up to 65,536 models, and for half of it beyond.
+	// Inducing is the largest number of inducing codes of a Gaussian process. 0 stands for
+	// surrogate.DefaultInducing up to 65,536 models, and for half of it with more models.
 	Inducing int
 	// Seed is the root of the random stream of Thompson draws.
 	Seed uint64
 }
 
-// Surrogate is q(m) ∝ p(m) exp u(m) (eq. 14) over a space that can be listed. u(m) is the utility
-// of model m, computed from a Gaussian belief about its expected reward. The belief is learned from
-// the rewards of draws and not by a gradient. The table of log p + u is a variable, so sampling and
-// densities are as in a [Categorical]. The belief itself is kept in Go memory, and only Store
-// copies it to a variable.
+// Surrogate is q(m) ∝ p(m) exp u(m) (the VTI paper, equation 14) over models that can be listed.
+// The utility u(m) of model m is computed from a Gaussian belief about its expected reward, which
+// is learned from the rewards of draws and not by a gradient. The table of log p + u is a variable,
+// so sampling and densities are as in a [Categorical]. The belief is kept in Go memory, and only
+// Store copies it to a variable.
 //
-// Computing u of all models is the cost that grows with the space. With a diagonal belief, u is
-// computed after every batch. With a process it is computed after 1, 2, 4, … batches and then every
-// M/(4B) batches of B draws, for M models. The number of computed utilities is then at most four
-// times the number of drawn models.
+// With a diagonal belief, u is computed for all M models after every batch. With a Gaussian process
+// it is computed after 1, 2, 4, … batches and then every M/(4B) batches of B draws, so that the
+// number of computed utilities is at most four times the number of drawn models.
 type Surrogate struct {
 	table   *Categorical
 	cfg     SurrogateConfig
@@ -112,7 +111,7 @@ func NewSurrogate(cards []int, cfg SurrogateConfig) (*Surrogate, error) {
 			cfg.Inducing /= 2
 		}
 	}
-	if cfg.Belief == ProcessBelief { // memory for the factor and the covariance of the inducing codes
+	if cfg.Belief == ProcessBelief { // memory for the covariance matrix of the inducing codes and its factor
 		inducing := float64(min(cfg.Inducing, table.Count()))
 		if err := memory.Check(fmt.Sprintf("modeldist: a surrogate with %d inducing codes", cfg.Inducing), 2*8*inducing*inducing); err != nil {
 			return nil, err
@@ -129,15 +128,16 @@ func newBelief(cards []int, cfg SurrogateConfig) surrogate.Belief {
 	return surrogate.NewProcess(cards, cfg.Inducing)
 }
 
-// String describes the distribution, for the record of a run.
+// String describes the settings of the distribution, for the record of a run.
 func (s *Surrogate) String() string {
 	return fmt.Sprintf("surrogate: %s belief, utility %s, β %v, at most %d inducing codes", s.cfg.Belief, s.cfg.Utility, s.cfg.Beta, s.cfg.Inducing)
 }
 
-// Cards returns the outcome counts of the sites. Callers must not change the slice.
+// Cards returns the number of outcomes of each site of a code. Callers must not change the slice.
 func (s *Surrogate) Cards() []int { return s.table.Cards() }
 
-// LogProb returns log q of each code: codes [B, S] int32 -> [B] float64, -Inf for excluded models.
+// LogProb returns the log probability of each code: codes [B, S] int32 -> [B] float64, -Inf for
+// excluded models.
 func (s *Surrogate) LogProb(ctx *context.Context, codes *graph.Node) *graph.Node {
 	s.variable(ctx)
 	return s.table.LogProb(ctx, codes)
@@ -166,10 +166,10 @@ func (s *Surrogate) variable(ctx *context.Context) *context.Variable {
 	return s.table.Variable(ctx).SetTrainable(false)
 }
 
-// Learn updates the belief with a batch, and then q(m) if utilities are to be computed after this
-// batch. codes [B*S] are drawn from q, and rewards [B] are their −log h. Rewards that are not
-// finite are left out. movement is the distance by which the flow has moved expected rewards since
-// the previous batch, in nats.
+// Learn updates the belief with a batch of B draws, and q(m) after some of the batches. codes [B*S]
+// are drawn from q, and rewards [B] are in nats: the higher, the more probable the model. Rewards
+// that are not finite are left out. movement is the change of expected rewards in nats, by training
+// of the flow, since the previous batch.
 func (s *Surrogate) Learn(ctx *context.Context, codes []int32, rewards []float64, movement float64) error {
 	sites := len(s.Cards())
 	if len(codes) != sites*len(rewards) {
@@ -195,7 +195,7 @@ func (s *Surrogate) Learn(ctx *context.Context, codes []int32, rewards []float64
 	return s.write(ctx, surrogate.Utilities(s.belief, s.cfg.Utility, s.cfg.Beta, random, s.scratch))
 }
 
-// due reports whether utilities are computed after this batch.
+// due reports whether q(m) is computed again after this batch.
 func (s *Surrogate) due(batch int) bool {
 	if _, ok := s.belief.(*surrogate.Diagonal); ok {
 		return true
@@ -213,8 +213,8 @@ func (s *Surrogate) write(ctx *context.Context, utilities []float64) error {
 }
 
 // Settle sets q(m) ∝ p(m) exp μ(m), with the expected reward μ of the belief as utility and no
-// bonus for exploring. Report this distribution. The next Learn continues as if Settle had not been
-// called. Before the first observation Settle changes nothing.
+// bonus for exploring. This is the distribution to report. The next Learn continues as if Settle
+// had not been called. Before the first observation Settle changes nothing.
 func (s *Surrogate) Settle(ctx *context.Context) error {
 	if s.batches == 0 {
 		return nil

@@ -7,18 +7,19 @@ import (
 	"github.com/gomlx/gomlx/pkg/ml/context"
 )
 
-// Training almost never draws improbable models, and the few draws among them would have large
-// importance weights. A flatter version of the network, with each conditional raised to a power,
-// draws these models more often. No other weight grows by more than a third. On 20 predictors the
-// largest of 262,144 weights is 6 times the mean, and 88 times without it (docs/method.md).
+// Training almost never draws improbable models, so that their few draws would have large
+// importance weights. One draw in flatShare comes from a flatter version of the network, with each
+// conditional raised to flatPower, which draws such models more often. Other weights grow by at
+// most a third. On 20 predictors the largest of 262,144 weights is then 6 instead of 88 times the
+// mean (docs/method.md).
 const (
 	flatPower = 0.5
-	flatShare = 4 // one draw in four comes from the flatter version
+	flatShare = 4
 )
 
 // Widened is a mixture of a network and a flatter version of it. Of the BatchRows rows of a batch,
-// the first NearRows are drawn from the network itself and the others from the flatter version;
-// these are also the weights of the mixture.
+// the first NearRows are drawn from the network and the rest from the flatter version. The mixture
+// has the weights NearRows/BatchRows and 1 − NearRows/BatchRows.
 type Widened struct {
 	original, flat      *Autoregressive
 	NearRows, BatchRows int
@@ -29,7 +30,7 @@ func (a *Autoregressive) Widened(batch int) Widened {
 	return Widened{a, a.Tempered(flatPower), batch - max(batch/flatShare, 1), batch}
 }
 
-// LogProb returns the log probability of each code under the mixture: codes [B,S] -> [B].
+// LogProb returns the log probability of each of B codes under the mixture: codes [B,S] -> [B].
 func (w Widened) LogProb(ctx *context.Context, codes *graph.Node) *graph.Node {
 	share := float64(w.NearRows) / float64(w.BatchRows)
 	original := graph.AddScalar(w.original.LogProb(ctx, codes), math.Log(share))
@@ -37,7 +38,7 @@ func (w Widened) LogProb(ctx *context.Context, codes *graph.Node) *graph.Node {
 	return graph.LogAddExp(original, flat)
 }
 
-// Sample draws a batch: uniforms [B,S] -> codes [B,S].
+// Sample draws a batch of B codes from uniform random numbers: uniforms [B,S] -> codes [B,S].
 func (w Widened) Sample(ctx *context.Context, uniforms *graph.Node) *graph.Node {
 	original := w.original.Sample(ctx, graph.SliceAxis(uniforms, 0, graph.AxisRange(0, w.NearRows)))
 	flat := w.flat.Sample(ctx, graph.SliceAxis(uniforms, 0, graph.AxisRange(w.NearRows)))
