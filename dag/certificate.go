@@ -17,8 +17,8 @@ import (
 
 // Certificate is the verdict on a posterior over graphs, with the measurements that led to it.
 type Certificate struct {
-	// Verdict says how far the answer can be trusted. Reasons, the last field, holds all objections
-	// to the answer.
+	// Verdict says how far the answer can be trusted. Reasons, the last field, holds all
+	// objections.
 	Verdict vti.Verdict `json:"verdict"`
 	// Exact reports that the posterior is a sum over all graphs of evidences in closed form: the
 	// edge probabilities then have only rounding errors.
@@ -120,8 +120,8 @@ func certifyChains(chains, draws int, worst rjmcmc.Summary) *Certificate {
 }
 
 // addWeights lowers the verdict for scores (log evidences) from importance sampling. It uses the
-// Pareto k̂ of the weights, and the possible error of edge probabilities if there are weights
-// larger than any drawn one.
+// Pareto k̂ of the weights, and the possible error of edge probabilities by weights that no draw
+// showed.
 func (c *Certificate) addWeights(v *verdict.Judgement, scores *score.Posterior, graphs []score.Draw) {
 	c.KHat = Number(typicalKHat(scores, graphs))
 	v.Add(verdict.Judge(verdict.Measured{Weights: &verdict.Weights{KHat: float64(c.KHat)}, ESS: math.Inf(1)}))

@@ -61,8 +61,7 @@ func TestVerdictOnGraphs(t *testing.T) {
 }
 
 // Importance sampling may miss a share of a family's evidence that no draw shows. The stated
-// possible error of edge probabilities agrees with the change when such a share is added to the
-// evidence.
+// possible error of edge probabilities agrees with the change when the share is added.
 func TestMissedEdges(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 4))
 	s := dgraph.FreeStructure(3)

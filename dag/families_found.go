@@ -38,8 +38,8 @@ const (
 	allNetworks, allLinear = 1 << 10, 1 << 13
 )
 
-// foundFamilies is a list of families (nodes with sets of parents) that grows during the search for
-// probable families.
+// foundFamilies is a list of families (nodes with parents) that grows in a search for probable
+// ones.
 type foundFamilies struct {
 	structure dgraph.Structure
 	list      []dgraph.Family
@@ -177,8 +177,7 @@ func (f *foundFamilies) grow(ctx gocontext.Context, posterior func(families []dg
 	return left, nil
 }
 
-// grown returns the posterior probability of the families added after the first list, as the
-// maximum over nodes.
+// grown returns the probability of the families added to the first list, as the maximum over nodes.
 func (f *foundFamilies) grown(graphs *score.Posterior) float64 {
 	shares := make([]float64, f.structure.Nodes)
 	for i, share := range graphs.Marginals[f.first:] {

@@ -194,8 +194,7 @@ func TestImputationErrors(t *testing.T) {
 	require.ErrorContains(t, err, "cut into classes")
 }
 
-// fourBinaryCells visits the 16 ways to fill in a table with four missing cells, each of two
-// levels.
+// fourBinaryCells visits the 16 ways to fill in a table with four missing cells of two levels.
 func fourBinaryCells(p *score.Problem) func(visit func(x *mat.Dense, logWeight float64)) {
 	return func(visit func(x *mat.Dense, logWeight float64)) {
 		for code := range 16 {

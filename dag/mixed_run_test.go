@@ -37,8 +37,7 @@ func TestMixedGraphsAreFound(t *testing.T) {
 	}
 }
 
-// The evidence of mixed mechanisms on a table of numbers only equals the BGe score, the evidence of
-// the Gaussian model.
+// For a table of numbers only, the evidence of mixed mechanisms equals the BGe score.
 func TestMixedOfNumbersIsBGe(t *testing.T) {
 	s, err := sem.Simulate(sem.Simulation{Nodes: 4, Rows: 50, Seed: 3})
 	require.NoError(t, err)

@@ -18,8 +18,7 @@ import (
 )
 
 // The model check finds no fault in tables simulated from mixed mechanisms. It finds a fault if a
-// number, or the probability of a category, depends on another number by a curve where the model
-// has a line.
+// number, or the probability of a category, depends on a number by a curve instead of a line.
 func TestModelCheckOfMixedTables(t *testing.T) {
 	testkit.Slow(t)
 	s, err := sem.Simulate(sem.Simulation{Nodes: 5, Rows: 300, EdgeProbability: 0.4, Mechanism: sem.Mixed, Seed: 4})

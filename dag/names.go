@@ -52,8 +52,7 @@ const (
 	GraphFlow     = score.GraphFlow
 )
 
-// NewData prepares a table as the data of a problem. Errors name the column and the place in the
-// file.
+// NewData prepares a table for a problem. Errors name the column and the place in the file.
 func NewData(t *table.Table, options DataOptions) (*Data, error) { return tables.NewData(t, options) }
 
 // NewProblem joins data, model and constraints. It checks everything that can be checked before

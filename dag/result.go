@@ -140,7 +140,7 @@ func listed(p *score.Problem, count, best int) int {
 type graphEstimates struct {
 	edges, edgeErrors [][]float64 // probabilities of edges and their standard errors [N][N]
 	draws             []score.Draw
-	// probabilityOf returns the probability that event is true for the graph, with its standard
+	// probabilityOf returns the probability that event is true for a graph, with its standard
 	// error.
 	probabilityOf func(event func(*dgraph.Graph) bool) (probability, se float64)
 }

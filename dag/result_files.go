@@ -66,8 +66,7 @@ func write(p *score.Problem, r *Result, dir string) error {
 }
 
 // graphTexts returns the graph of the answer as text in every format. The text is empty where the
-// format cannot hold the graph. If a table of probabilities is too large for BIF, the result gets a
-// note.
+// format cannot hold the graph. If a table is too large for BIF, the result gets a note.
 func graphTexts(p *score.Problem, r *Result) ([]string, error) {
 	texts := make([]string, len(graphFiles))
 	for format := range graphFiles {
@@ -161,8 +160,7 @@ func (r *Result) Matrix() [][]float64 {
 	return probabilities
 }
 
-// drawnEdge is the least probability of an edge that a picture shows, if the user gives no other
-// limit.
+// drawnEdge is the least probability of an edge in a picture, if the user gives no other limit.
 const drawnEdge = 0.1
 
 // dot returns, in the language of Graphviz, the edges whose probability is not below the number

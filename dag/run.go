@@ -37,8 +37,7 @@ type found struct {
 	logEvidence, logEvidenceSE float64
 
 	families score.Mixture
-	// source draws the parameters of families (nodes with sets of parents) with random; all later
-	// draws use random too
+	// source draws the parameters of families (nodes with parents) with random, as do later draws
 	source  score.ParameterSource
 	random  *rand.Rand
 	moments effects.EdgeMoments // exact posterior moments of weights; nil for none

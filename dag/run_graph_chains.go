@@ -23,8 +23,8 @@ type GraphChainsConfig struct {
 	Truth *dgraph.Graph
 	// Dir is the run directory, which must exist; if it is empty no files are kept.
 	Dir string
-	// Resume continues a run in Dir from its finished rounds. The run was stopped, or ended by the
-	// limit Chains.MaxTime.
+	// Resume continues a run in Dir that was stopped, or that Chains.MaxTime ended, from its
+	// finished rounds.
 	Resume bool
 	// Status, if not nil, is called with descriptions of the current work.
 	Status func(string)

@@ -32,8 +32,7 @@ type RunConfig struct {
 	// evidences that matter. Networks have them unless Undivided is set. 0 stands for some minutes
 	// of work.
 	Islands int
-	// Undivided asks for one flow over the parameters of all nodes together, instead of one node at
-	// a time.
+	// Undivided asks for one flow over the parameters of all nodes together, not node by node.
 	Undivided bool
 	// Cold makes the learned distribution q(m) of graphs start as a uniform distribution.
 	Cold bool

@@ -78,8 +78,7 @@ func TestRunGraphFlow(t *testing.T) {
 	}
 }
 
-// A run that is cancelled in training and resumed ends with exactly the answer of an uninterrupted
-// run.
+// A run that is cancelled in training and resumed has exactly the answer of an uninterrupted run.
 func TestRunGraphFlowResumes(t *testing.T) {
 	testkit.Slow(t)
 	device, err := gpu.Open(gpu.CPU)
@@ -115,8 +114,8 @@ func TestRunGraphFlowResumes(t *testing.T) {
 	require.Equal(t, whole.LogEvidence, resumed.LogEvidence)
 }
 
-// For network mechanisms the evidences come from particles, and the answer of a flow agrees with
-// the sum over all graphs.
+// For networks, with evidences from particles, the answer of a flow agrees with the sum over all
+// graphs.
 func TestRunGraphFlowOfNetworks(t *testing.T) {
 	testkit.Slow(t)
 	device, err := gpu.Open(gpu.CPU)
@@ -261,8 +260,7 @@ func TestRunOfParentsThatCancel(t *testing.T) {
 		Cold: true,
 	})
 	require.NoError(t, err)
-	// The largest standard error of an edge probability is 0.02 and 0.022 with two of four seeds,
-	// which is near the limit.
+	// The largest error of an edge is 0.02 and 0.022 with two of four seeds, near the limit.
 	require.Less(t, float64(result.Certificate.WorstSE), 0.03)
 	require.NotEqual(t, vti.Failed, result.Certificate.Verdict, result.Certificate.Reasons)
 	for parent := 1; parent <= 3; parent++ {

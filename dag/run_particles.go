@@ -126,8 +126,7 @@ func concludeParticles(p *score.Problem, ctx gocontext.Context, o output, famili
 		if err != nil {
 			return nil, err
 		}
-		// Each round makes a part of the precise runs, so that families found in later rounds get
-		// precise runs too.
+		// Each round makes a part of the precise runs, to leave some for families found later.
 		scores.Part = float64(round+1) / listRounds
 		if posterior, err = scores.FineStage(ctx, sums.Posterior); err != nil {
 			return nil, err

@@ -117,8 +117,7 @@ func testParticlesResume(t *testing.T, chains bool) {
 
 // For nine nodes, chains over graphs agree with the sums over all graphs. The chains use a growing
 // list of families (nodes with sets of parents) that does not hold all families, and their answer
-// says so. Both answers have errors of edge probabilities, because their particles have different
-// seeds.
+// says so. Both answers have errors, because their particles have different seeds.
 func TestParticlesByChains(t *testing.T) {
 	testkit.Long(t)
 	p := simulatedNetworks(t, 9, 60, 5)
@@ -139,8 +138,7 @@ func TestParticlesByChains(t *testing.T) {
 	}
 }
 
-// simulatedNetworks returns a problem with data simulated from small network mechanisms and with
-// known noise.
+// simulatedNetworks returns a problem with data simulated from small networks with known noise.
 func simulatedNetworks(t *testing.T, nodes, rows int, seed uint64) *score.Problem {
 	simulated, err := sem.Simulate(sem.Simulation{Nodes: nodes, Rows: rows, ExpectedDegree: 1.5, Mechanism: sem.MLP, Hidden: 4, Seed: seed})
 	require.NoError(t, err)

@@ -98,7 +98,7 @@ func NewAutoregressive(cards []int, cfg AutoregressiveConfig) (*Autoregressive, 
 }
 
 // groupSites fills groups and places. It returns, for each group, the number of network outputs
-// that belong to each input and depend on earlier inputs only. The outputs of a site belong to its
+// that belong to each input and depend on earlier inputs only. Outputs of a site belong to its
 // first input.
 func (a *Autoregressive) groupSites(logPrior [][]float64) (heads [][]int) {
 	width := space.FeatureDim(a.inputs)
@@ -266,8 +266,8 @@ func (a *Autoregressive) features(codes *graph.Node) *graph.Node {
 	return space.FeaturesOf(a.inputs, codes, a.dtype)
 }
 
-// outputs returns the number of network outputs of a site with K outcomes: one log odds if K = 2,
-// otherwise K logits.
+// outputs returns the number of outputs of a site with K outcomes: 1 (log odds) if K = 2, else K
+// logits.
 func (s siteGroup) outputs() int {
 	if s.card == 2 {
 		return 1

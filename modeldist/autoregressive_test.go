@@ -42,8 +42,7 @@ func newAutoregressive(t testing.TB, cards []int, cfg modeldist.AutoregressiveCo
 	return q
 }
 
-// randomised returns a context with random weights of q, so that each site depends on earlier
-// sites.
+// randomised returns a context with random weights of q, so that sites depend on earlier sites.
 func randomised(t testing.TB, q *modeldist.Autoregressive, scale float64) *context.Context {
 	t.Helper()
 	ctx := context.New()
@@ -86,8 +85,7 @@ func TestAutoregressiveSumsToOne(t *testing.T) {
 	}
 }
 
-// TestAutoregressiveStart checks that before training sites are independent with their initial
-// weights, for every seed.
+// TestAutoregressiveStart checks that before training sites are independent with initial weights.
 func TestAutoregressiveStart(t *testing.T) {
 	cards := []int{2, 3, 1, 2}
 	uniform := newAutoregressive(t, cards, modeldist.AutoregressiveConfig{Seed: 4})
@@ -296,8 +294,8 @@ func TestLearnsTarget(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			ctx := context.New()
-			// Plain gradient descent would be slow: residual blocks start as the identity, which is
-			// a saddle point.
+			// Plain gradient descent would be slow: residual blocks start as the identity, a
+			// saddle.
 			adam := optimizers.Adam().LearningRate(c.rate).Done()
 			train, err := context.NewExec(backend(t), ctx, func(ctx *context.Context, u *graph.Node) *graph.Node {
 				codes := c.q.Sample(ctx, u)

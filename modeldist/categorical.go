@@ -133,8 +133,7 @@ func (c *Categorical) LogProbs(ctx *context.Context, g *graph.Graph) *graph.Node
 	return graph.Sub(logits, logSumExp(logits))
 }
 
-// LogProb returns the log probability of each code: codes [B, S] int32 -> [B] float64, -Inf for
-// excluded models.
+// LogProb returns log q of each code: codes [B, S] int32 -> [B] float64, -Inf for excluded models.
 func (c *Categorical) LogProb(ctx *context.Context, codes *graph.Node) *graph.Node {
 	space.AssertCodes("modeldist.Categorical.LogProb", codes, len(c.cards))
 	logits := c.Logits(ctx, codes.Graph())

@@ -16,8 +16,7 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// different is a constraint for sites with more than two outcomes: no site may have the outcome of
-// the site before it.
+// different is a constraint: no site may have the outcome of the site before it.
 type different struct{ cards []int }
 
 func (d different) Allowed(codes *graph.Node, site int) *graph.Node {

@@ -123,8 +123,7 @@ func (h *hazards) odds(summary *graph.Node) *graph.Node {
 	return graph.Add(graph.MatMul(summary, graph.Transpose(h.outward, 0, 1)), h.base)
 }
 
-// logOdds returns the log odds of one item in each row, or 0 if it is not active: summary [R, E],
-// items [R] int32 -> [R].
+// logOdds returns the log odds of items, 0 if not active: summary [R, E], items [R] int32 -> [R].
 func (h *hazards) logOdds(summary, items *graph.Node) *graph.Node {
 	active := graph.LessThan(items, graph.Const(items.Graph(), int32(h.list.active)))
 	index := graph.InsertAxes(graph.Where(active, items, graph.ZerosLike(items)), -1)

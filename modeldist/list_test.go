@@ -249,8 +249,7 @@ func TestNewListErrors(t *testing.T) {
 	}
 }
 
-// BenchmarkList measures drawing, log probabilities of fixed codes, and their gradients, for
-// thousands of items.
+// BenchmarkList measures drawing, log probabilities and their gradients, for thousands of items.
 func BenchmarkList(b *testing.B) {
 	device, err := gpu.Open(gpu.CPU)
 	require.NoError(b, err)

@@ -18,8 +18,7 @@ func invert(t testing.TB, weights, u []float64) []int32 {
 	return out.Value().([]int32)
 }
 
-// TestInvertCDFRows compares a batch with a separate row of weights for each u with the results for
-// single rows.
+// TestInvertCDFRows compares a batch with a row of weights for each u with single rows.
 func TestInvertCDFRows(t *testing.T) {
 	rng := rand.New(rand.NewPCG(2, 2))
 	for _, m := range []int{1, 2, 10, 45, 1030} {

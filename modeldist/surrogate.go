@@ -136,8 +136,7 @@ func (s *Surrogate) String() string {
 // Cards returns the number of outcomes of each site of a code. Callers must not change the slice.
 func (s *Surrogate) Cards() []int { return s.table.Cards() }
 
-// LogProb returns the log probability of each code: codes [B, S] int32 -> [B] float64, -Inf for
-// excluded models.
+// LogProb returns log q of each code: codes [B, S] int32 -> [B] float64, -Inf for excluded models.
 func (s *Surrogate) LogProb(ctx *context.Context, codes *graph.Node) *graph.Node {
 	s.variable(ctx)
 	return s.table.LogProb(ctx, codes)

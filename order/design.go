@@ -25,8 +25,7 @@ type design struct {
 	reduced *mat.Dense
 }
 
-// newDesign returns a design with P centred columns. The function cell returns the entries of the
-// columns before centring.
+// newDesign returns a design with P centred columns; cell returns their entries before centring.
 func newDesign(names []string, y []float64, cell func(row, column int) float64) *design {
 	n, columns := len(y), len(names)
 	d := &design{names: names, y: y, centres: make([]float64, columns)}
@@ -81,8 +80,7 @@ var errExact = errors.New("a model explains the values without any noise: want v
 
 // newFit computes the closed forms of the model with the given columns. The log evidence is
 // relative to a model without columns whose total sum of squares is scale. For models of
-// differences, scale comes from the undifferenced values, so that all models have a common
-// reference.
+// differences, scale comes from the values, as for the other models.
 func (d *design) newFit(columns []int, scale float64) (*fit, error) {
 	if !(d.total > leastRest*scale) {
 		return nil, errExact
@@ -93,8 +91,7 @@ func (d *design) newFit(columns []int, scale float64) (*fit, error) {
 	}
 	rows, last := d.reduced.Dims()
 	g, err := exact.NewGPrior(exact.Slab{Kind: exact.FixedG, G: float64(n)}, reduced, make([]bool, len(columns)), mat.Col(nil, last-1, d.reduced), n-1-rows, 0, 0)
-	// The factorisation fails if columns are linear combinations of others, for instance for a
-	// periodic series.
+	// The factorisation fails if columns are linear combinations of others, as for periodic series.
 	if err != nil || !(g.Unexplained() > leastRest) {
 		return nil, errExact
 	}

@@ -180,8 +180,7 @@ func (w *walk) add(level, candidate int, explained float64) {
 }
 
 // leaves visits the sets of the largest size, for which scalar products of columns suffice. slope
-// is the scalar product of the response and the column of the candidate, divided by the column's
-// squared length.
+// is the scalar product of response and candidate's column, divided by the column's squared length.
 func (w *walk) leaves(level, candidate int, explained, slope float64) {
 	column, square := w.columns[level][candidate], w.squares[level][candidate]
 	for j := candidate + 1; j < len(w.places); j++ {

@@ -79,8 +79,7 @@ func TestEvidencesAreIntegrals(t *testing.T) {
 }
 
 // A random walk has a unit root, and an autoregression far from a random walk has none.
-// Coefficients for differences and the coefficients for values computed from them give the same
-// expectation.
+// Coefficients for differences and the converted coefficients for values give the same expectation.
 func TestUnitRoot(t *testing.T) {
 	random := stream.Rand(4, "walk")
 	walk, around := make([]float64, 300), make([]float64, 300)
@@ -161,8 +160,7 @@ func TestSumOverKnotsIsThatOverAList(t *testing.T) {
 			for _, j := range set {
 				inclusion[j] += w
 			}
-			// By chance, one of a few hundred sets differs by more than 4.5 standard errors in 1 of
-			// 500 runs.
+			// By chance, one of the sets differs by more than 4.5 standard errors in 1 of 500 runs.
 			require.InDelta(t, w, drawn[fmt.Sprint(set)], 4.5*math.Sqrt(w*(1-w)/4000)+1e-3, "%v", set)
 		}
 		require.InDeltaSlice(t, count, sum.count, 1e-9)

@@ -9,9 +9,8 @@ import (
 
 // autoregressions lists the models of an autoregression: models of the values (levels), and if unit
 // roots have a prior probability, models of differences of successive values. The response of all
-// models is the rows that have at least MaxOrder rows before them. Evidences are comparable,
-// because a value and its difference from the previous row have the same density given earlier
-// rows.
+// models is the rows that have at least MaxOrder rows before them. Given earlier rows, a value and
+// its difference from the previous row have the same density, so that evidences are comparable.
 func (p *Problem) autoregressions(values []float64) error {
 	most, unit := p.Options.MaxOrder, p.Options.UnitRoot
 	y := values[most:]
@@ -86,8 +85,7 @@ func legendre(u float64, into []float64) {
 }
 
 // overTime makes the design whose columns are functions of time: Legendre polynomials up to a
-// degree, then the truncated powers of knots. The argument others holds the names of the latter
-// columns.
+// degree, then the truncated powers of knots, with the names in others.
 func (p *Problem) overTime(values []float64, degree int, others []string) {
 	var names []string
 	for d := range degree {

@@ -53,8 +53,7 @@ type CertificateReport struct {
 
 // Order is an order of the model with its probability.
 type Order struct {
-	// Order is a number of lags, a degree or a number of knots, and Probability its posterior
-	// probability.
+	// Order is a number of lags or knots, or a degree, and Probability its posterior probability.
 	Order       int    `json:"order"`
 	Probability Number `json:"probability"`
 	// LogBayesFactor is the log Bayes factor against order 0, in nats.

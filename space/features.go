@@ -10,8 +10,7 @@ type Featurer interface {
 	Space
 	// FeatureDim returns C, the number of features.
 	FeatureDim() int
-	// Features returns the inputs of a network for B models: codes [B, S] int32 -> [B, C] of a
-	// float dtype.
+	// Features returns inputs of a network for B models: codes [B, S] int32 -> [B, C] of dtype.
 	Features(codes *graph.Node, dtype dtypes.DType) *graph.Node
 }
 

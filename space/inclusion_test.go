@@ -71,8 +71,7 @@ func TestInclusionPrior(t *testing.T) {
 	})
 }
 
-// TestEqualInclusion checks that an InclusionPrior with equal probabilities equals a
-// BernoulliPrior.
+// TestEqualInclusion checks that equal inclusion probabilities give the BernoulliPrior.
 func TestEqualInclusion(t *testing.T) {
 	for _, limit := range []int{0, 2, 30} {
 		equal := Prior{Kind: InclusionPrior, Inclusion: slices.Repeat([]float64{0.02}, 40), MaxSize: limit}

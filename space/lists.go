@@ -58,8 +58,7 @@ func NewLists(widths []int, slots, fixed int) (*Lists, error) {
 
 // WithWeights returns a copy of the space whose [Lists.Move] proposes new member j with a
 // probability proportional to itemWeights[j] > 0. It returns an error for a weight below 1e-9 of
-// their sum, since rounding errors would dominate; a mixture with equal weights avoids such
-// weights.
+// their sum, since rounding would dominate.
 func (l *Lists) WithWeights(itemWeights []float64) (*Lists, error) {
 	if len(itemWeights) != l.Items() {
 		return nil, fmt.Errorf("space.Lists.WithWeights: %d weights for %d items", len(itemWeights), l.Items())

@@ -11,7 +11,7 @@ type Mover interface {
 	Space
 	// Move replaces code (length S) by a proposed model, and permutes z (length D), the coordinates
 	// of all parameters including unused ones, so that members that stay keep their coordinates. It
-	// returns the log of the ratio of the probabilities of the reverse proposal and of this
+	// returns the log of the probability of the reverse proposal over the probability of this
 	// proposal. If the chosen kind of move is impossible it returns −Inf and leaves code and z
 	// unchanged.
 	Move(random *rand.Rand, code []int32, z []float64) (logRatio float64)
@@ -61,8 +61,7 @@ func exchange(random *rand.Rand, code []int32) (logRatio float64) {
 }
 
 // Move adds a member drawn in proportion to the weights of items, removes a random member, or does
-// both, each with probability 1/3. A new member gets the coordinates of the first unused place in
-// the list.
+// both, each with probability 1/3. A new member gets the coordinates of the first unused place.
 func (l *Lists) Move(random *rand.Rand, code []int32, z []float64) (logRatio float64) {
 	size, kind := l.Size(code), random.IntN(3)
 	switch {

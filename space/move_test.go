@@ -16,8 +16,7 @@ import (
 func newRandom(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, 7)) }
 
 // frequencies runs a Metropolis chain with Move on a target over models and returns the share of
-// its steps in each model. The log ratio of the proposals is multiplied by scale; only 1 is
-// correct.
+// its steps in each model. scale multiplies the log ratio of proposals; only 1 is correct.
 func frequencies(s space.Space, start []int32, steps int, scale float64, logTarget func(code []int32) float64) map[string]float64 {
 	random := newRandom(3)
 	code, z := slices.Clone(start), make([]float64, s.Dim())

@@ -235,8 +235,8 @@ func (p Prior) LogProbs(groups int) []float64 {
 }
 
 // inclusion returns the probability π with which an ExpectedSizePrior includes each predictor.
-// Without a limit on the size, π is Size/groups. With a limit, it is the π at which the mean size
-// equals Size.
+// Without a limit on the size, π is Size/groups. With a limit, π is such that the mean size is
+// Size.
 func (p Prior) inclusion(groups int) float64 {
 	if p.Limit(groups) == groups {
 		return p.Size / float64(groups)

@@ -61,7 +61,7 @@ func TestExpectedSize(t *testing.T) {
 // subsets to enumerate.
 func TestLimitedPriorOfManyPredictors(t *testing.T) {
 	const groups = 10_000
-	// For sizes 0 and 1, p(one certain predictor) / p(none) = π/(1−π), and 10,000 models have one
+	// For sizes 0 and 1: p(one predictor j) / p(none) = π/(1−π), and 10,000 models have one
 	// predictor.
 	table := Prior{Kind: BernoulliPrior, Pi: 0.001, MaxSize: 1}.LogProbs(groups)
 	odds := 0.001 / 0.999

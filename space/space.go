@@ -28,8 +28,7 @@ type RowMasker interface {
 	MaskRow(code []int32, dst []bool) []bool
 }
 
-// CheckCards returns an error unless there is a site, and each site (digit) has at least one
-// outcome.
+// CheckCards returns an error unless there are sites (digits), each with at least one outcome.
 func CheckCards(cards []int) error {
 	if len(cards) == 0 {
 		return fmt.Errorf("space: want at least one site, got none")

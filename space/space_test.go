@@ -44,8 +44,7 @@ func someTable(t testing.TB) *space.Table {
 	return table
 }
 
-// TestMaskTwins checks for each space that Mask (in a computation graph) and MaskRow (in plain Go)
-// agree on every model.
+// TestMaskTwins checks that Mask (in a computation graph) and MaskRow (plain Go) agree.
 func TestMaskTwins(t *testing.T) {
 	single, err := space.NewSubsets(3, nil, [][]int{{0}, {1}, {2}})
 	require.NoError(t, err)

@@ -1,4 +1,3 @@
 // Package effects summarises draws of graphs with parameters: slopes of mechanisms, total causal
-// effects of nodes on other nodes, and posterior predictive checks. It also writes and reads the
-// file of draws.
+// effects, and posterior predictive checks. It also writes and reads the file of draws.
 package effects

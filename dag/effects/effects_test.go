@@ -53,8 +53,7 @@ func TestSlopeAndMoments(t *testing.T) {
 	require.InDeltaSlice(t, []float64{spread, third, fourth}, computed[:], 1e-10)
 }
 
-// The checks of residuals find a node with heavy tails, and find nothing for a node without heavy
-// tails.
+// The checks of residuals find a node with heavy tails, and nothing for a node with normal noise.
 func TestChecksFindHeavyTails(t *testing.T) {
 	random := rand.New(rand.NewPCG(5, 6))
 	rows := make([][]float64, 300)

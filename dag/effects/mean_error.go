@@ -17,8 +17,8 @@ type drawsOfFamily struct {
 	count    int         // number of groups
 }
 
-// meanErrors collects draws of a value by family (a node with a set of parents), for the standard
-// error of their mean.
+// meanErrors collects draws of a value by family (a node with its parents), for the standard error
+// of their mean.
 type meanErrors map[int]*drawsOfFamily
 
 // add adds a draw of a value given a family. The island is the number of the independent group of

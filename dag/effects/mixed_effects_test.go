@@ -43,8 +43,7 @@ func TestMixedEffectsOfAGraph(t *testing.T) {
 	require.Len(t, y, 1)
 	require.Equal(t, Change{From: "b", Reference: "a"}, Change{From: y[0].From, Reference: y[0].Reference, To: y[0].To})
 	require.InDelta(t, 2*side*0.9*p.Data.Scale[2], float64(y[0].Mean), 1e-9)
-	// the effect of x on y directly and through the level of k; it is simulated with 200 times 100
-	// rows
+	// the effect of x on y directly and through k; it is simulated with 200 times 100 rows
 	slope := 0.5 + 2*side*0.9*shift/(set[1].value-set[0].value)
 	require.InDelta(t, slope*p.Data.Scale[2]/p.Data.Scale[0], float64(effects["xy"].Mean), 0.03)
 	require.Nil(t, effects["xy"].Changes)

@@ -116,8 +116,8 @@ const strongEvidence = 3
 // adviseSplines recommends splines as the remedy for curvature where splines have more evidence,
 // and states the difference in nats. It does nothing if the check has more findings of outliers,
 // heavy tails and unequal spread than of curvature. Such findings suggest noise that depends on
-// parents. Splines then have more evidence but are wrong, because the mean of a parent given its
-// child is curved.
+// parents, for which splines have more evidence but are wrong, because the mean of a parent given
+// its child is curved.
 func adviseSplines(p *score.Problem, ctx gocontext.Context, best *dgraph.Graph, findings []modelcheck.Finding) error {
 	curved, noisy := 0, 0
 	for _, f := range findings {
@@ -200,8 +200,7 @@ func (n *nodeFit) fit(f dgraph.Family, theta []float64) {
 }
 
 // draw sets mean, sd and replicate to the mean, the standard deviation and a random replicate of a
-// column of the node, by row. All columns of a category come from the same replicate of the
-// category.
+// column of the node, by row. All columns of a category come from one replicate.
 func (n *nodeFit) draw(column int, mean, sd, replicate []float64, random *rand.Rand) {
 	if n.probabilities == nil {
 		copy(mean, n.means)

@@ -37,13 +37,13 @@ func Spread(list []score.Draw, random *rand.Rand) (graphs [][]int) {
 
 // WriteDraws writes draws of graphs and parameters to a run directory. The discrete columns are the
 // edges that at least one draw has, named a->b, with values 0 and 1. The continuous columns are the
-// parameters of the mechanisms of these edges. For linear mechanisms they are the coefficients,
-// with the names of the edges, and sigma.NODE, in units of the table (or of its logarithms). For
-// networks with first layer W1, b1 and output layer W2, b2 they are W1.a->b.h, b1.b.h, W2.b.h and
-// b2.b for hidden unit h, for the scaled columns. The column log_p__ is log p(A) + log p(x, θ | A)
-// of the graph A with parameters θ for the scaled columns x, up to the constant of p(A). With the
-// prior over orders, p(A) is the prior of A along one order. The column log_q__, the log density of
-// the draws, is unknown.
+// parameters of mechanisms. For linear mechanisms they are the coefficients, with the names of the
+// edges, and sigma.NODE, in units of the table (or of its logarithms). For networks with first
+// layer W1, b1 and output layer W2, b2 they are W1.a->b.h, b1.b.h, W2.b.h and b2.b for hidden unit
+// h, for the scaled columns. The column log_p__ is log p(A) + log p(x, θ | A) of the graph A with
+// parameters θ for the scaled columns x, up to the constant of p(A). With the prior over orders,
+// p(A) is the prior of A along one order. The column log_q__, the log density of the draws, is
+// unknown.
 func WriteDraws(p *score.Problem, dir string, seed uint64, d score.Sample) error {
 	if dir == "" {
 		return nil
@@ -152,8 +152,7 @@ func (c drawColumn) value(theta []float64) float64 {
 	return theta[c.offset] * c.unit
 }
 
-// set sets the parameter of the node from a value of the column. It is the inverse of the method
-// value.
+// set sets the parameter of the node from a value of the column. It is the inverse of value.
 func (c drawColumn) set(theta []float64, value float64) {
 	theta[c.offset] = value / c.unit
 	if c.scale {
@@ -205,8 +204,8 @@ func drawColumns(p *score.Problem, edges []dgraph.Edge) (columns []drawColumn) {
 	return columns
 }
 
-// density computes log p(A) + log p(x, θ | A) for graphs A, parameters θ and the table x, up to the
-// constant of p(A).
+// density computes log p(A) + log p(x, θ | A), up to a constant, for graphs A, parameters θ, table
+// x.
 type density struct {
 	problem *score.Problem
 	forms   []score.Form // closed form of each node's posterior; nil for networks
@@ -235,8 +234,8 @@ func (d *density) logDensity(parents []dgraph.Set, thetas [][]float64) (sum floa
 	return sum
 }
 
-// networkLogJoint returns log p(x_j, θ | x_pa) for node j with parents pa and a network with
-// parameters θ.
+// networkLogJoint returns log p(x_j, θ | x_pa) for node j, parents pa and a network with parameters
+// θ.
 func networkLogJoint(p *score.Problem, f dgraph.Family, theta []float64) (sum float64) {
 	l, sd := p.Layout(), p.Model.PriorSD
 	for k, on := range l.Mask(f)[:l.Weights()] {

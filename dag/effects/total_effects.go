@@ -17,8 +17,8 @@ import (
 
 // Effect is the posterior of the total causal effect of the node From on the node To, over graphs
 // and parameters. The effect is the change of the mean of To when an intervention raises From by
-// one unit, in units of the table or of its logarithms. It is zero in graphs without a directed
-// path from From to To.
+// one unit, in units of the table or of its logarithms. It is zero without a directed path from
+// From to To.
 type Effect struct {
 	From string `json:"from"`
 	To   string `json:"to"`
@@ -71,9 +71,8 @@ const (
 	effectRows     = 100 // rows that are simulated for each draw
 )
 
-// TotalEffects summarises the effects for all pairs of nodes with a directed path in at least one
-// draw, and for the requested pairs, ordered by cause. The argument independent is the effective
-// number of draws.
+// TotalEffects summarises the effects for all pairs of nodes with a directed path in some draw, and
+// for the requested pairs, ordered by cause. independent is the effective number of draws.
 func TotalEffects(p *score.Problem, ctx gocontext.Context, d score.Sample, independent float64, random *rand.Rand) (list []Effect, err error) {
 	nodes := p.Data.Nodes()
 	orders := make([][]int, len(d.Parents))
@@ -150,8 +149,8 @@ func effectsOf(p *score.Problem, from int, parents []dgraph.Set, thetas [][]floa
 	return effects
 }
 
-// simulatedEffects returns the total effects of a node on all nodes for network mechanisms, from
-// simulated rows.
+// simulatedEffects returns the total effects of a node on all nodes for networks, from simulated
+// rows.
 func simulatedEffects(p *score.Problem, from int, thetas [][]float64, order []int, below dgraph.Set, random *rand.Rand) []float64 {
 	l, effects := p.Layout(), make([]float64, len(order))
 	if below.Len() == 1 {

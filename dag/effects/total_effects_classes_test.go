@@ -90,8 +90,7 @@ func TestTotalEffectsAgainstAdjustment(t *testing.T) {
 	}
 }
 
-// adjusted returns the coefficient of x in a regression of y on x and the nodes in others, for the
-// scaled columns.
+// adjusted returns the coefficient of x in a regression of y on x and others, for scaled columns.
 func adjusted(t *testing.T, d *tables.Data, x, y int, others []int) float64 {
 	t.Helper()
 	regressors := append([]int{x}, others...)

@@ -20,8 +20,7 @@ import (
 )
 
 // Total effects of linear mechanisms are (I − B)⁻¹, with B the matrix of weights by effect and
-// cause. Total effects of networks whose ReLU units are all in their linear part are products of
-// weights.
+// cause. Total effects of networks whose ReLU units are all on are products of weights.
 func TestTotalEffectsOfAGraph(t *testing.T) {
 	p, err := score.NewProblem(dagtest.Chain(t, 30, tables.DataOptions{}), score.ModelOptions{}, tables.Constraints{})
 	require.NoError(t, err)
@@ -119,8 +118,7 @@ func (s *effectStudy) coverage(group string) (share, se float64) {
 
 // Where graphs and parameters are drawn from the prior, 90% intervals contain 90% of the true total
 // effects, both for all pairs and for pairs whose effect is probable in the posterior, within 4
-// standard errors. For pairs selected by a true effect, which the table does not show, the
-// intervals contain fewer.
+// standard errors. For pairs selected by a true effect the intervals contain fewer.
 func TestEffectIntervalsCoverUnderThePrior(t *testing.T) {
 	testkit.Slow(t)
 	const nodes, rows = 4, 100
@@ -181,8 +179,7 @@ func TestEffectIntervalsCoverUnderThePrior(t *testing.T) {
 }
 
 // For data that are not from the prior, with weights of ±0.3 to 0.7 and half of all edges, the 90%
-// intervals contain between 85 and 95% of the true effects, for all pairs and for pairs whose
-// effect is probable.
+// intervals contain 85 to 95% of the true effects, for all pairs and for probable effects.
 func TestEffectIntervalsCover(t *testing.T) {
 	testkit.Slow(t)
 	random, study := dagtest.Random(11), &effectStudy{}

@@ -68,8 +68,7 @@ func (t *Additive) Nodes() int { return t.layout.Nodes }
 // Dim returns the number of coordinates D.
 func (t *Additive) Dim() int { return t.layout.Dim() }
 
-// Mask marks the coordinates of θ that a node with the given parents uses: [B,N] Bool -> [B,D]
-// Bool.
+// Mask marks the coordinates of θ that a node with these parents uses: [B,N] Bool -> [B,D] Bool.
 func (t *Additive) Mask(_, parents *graph.Node) *graph.Node {
 	l, batch := t.layout, parents.Shape().Dim(0)
 	parts := []*graph.Node{parents}
@@ -83,8 +82,8 @@ func (t *Additive) Mask(_, parents *graph.Node) *graph.Node {
 	return graph.Concatenate(parts, 1)
 }
 
-// LogJoint returns log p(x_j, θ_j | x_pa) [B] for the node j, the parents pa and the parameters θ_j
-// in each of B rows.
+// LogJoint returns log p(x_j, θ_j | x_pa) [B] for the node j, parents pa and parameters θ_j of a
+// row.
 func (t *Additive) LogJoint(node, _, mask, theta *graph.Node) *graph.Node {
 	theta = graph.Where(mask, theta, graph.ZerosLike(theta))
 	logSigma := t.logSigma(theta, t.layout.Weights())

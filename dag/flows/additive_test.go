@@ -72,8 +72,8 @@ func TestSpaceOfFamilies(t *testing.T) {
 
 // With known noise the quadratic approximation for a linear mechanism is exact: the log density is
 // its value at the mode μ less ½ (θ−μ)ᵀH(θ−μ). With unknown noise it is exact in the weights given
-// its σ. This σ is near the mode of the marginal density of log σ, and its curvature is near the
-// density's.
+// its σ. This σ is near the mode of the marginal density of log σ, and the curvature in log σ is
+// near the curvature of this density.
 func TestQuadraticsOfLinearFamilies(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 4))
 	backend := testkit.Backend(t)

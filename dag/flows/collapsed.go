@@ -41,8 +41,7 @@ func (c Collapsed) Mask(_, parents *graph.Node) *graph.Node {
 	return graph.Concatenate(parts, 1)
 }
 
-// LogJoint returns log p(x_j, W1, b1, σ | x_pa) for node j with parents pa, in each row of the
-// batch.
+// LogJoint returns log p(x_j, W1, b1, σ | x_pa) for the node j and the parents pa of each row.
 func (c Collapsed) LogJoint(node, parents, mask, theta *graph.Node) *graph.Node {
 	l, sd := c.layout, c.problem.Model.PriorSD
 	theta = graph.Where(mask, theta, graph.ZerosLike(theta))

@@ -108,16 +108,15 @@ func (m *GraphModels) edges(ctx *vti.Context, node, members *graph.Node) *edges 
 
 // free returns, for each of R rows, whether an edge may be present or absent. There is no choice
 // for a required edge, for an edge that is not possible, or if the node has the largest number of
-// parents without the edge. The argument others is the number of other parents, chosen or required.
-// All arguments are [R,·].
+// parents without the edge. others is the number of other parents, chosen or required. All
+// arguments are [R,·].
 func (e *edges) free(possible, required, others *graph.Node) *graph.Node {
 	room := graph.LessThan(others, graph.MulScalar(graph.OnesLike(others), e.most-0.5))
 	open := graph.Sub(possible, required)
 	return graph.LogicalAnd(graph.GreaterThan(open, graph.MulScalar(graph.OnesLike(open), 0.5)), room)
 }
 
-// logProb returns the log probability of the parents of each of R nodes, given as bits: [R,N] ->
-// [R] float64.
+// logProb returns the log probability of each node's parents, as bits: [R,N] -> [R] float64.
 func (e *edges) logProb(bits *graph.Node) *graph.Node {
 	nodes := bits.Shape().Dim(1)
 	odds := graph.ConvertDType(e.bound.Outputs(bits)[0], dtypes.Float64)

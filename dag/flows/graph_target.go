@@ -33,7 +33,7 @@ func NewGraphTarget(s dgraph.Structure, m Mechanism) *GraphTarget {
 	return &GraphTarget{&GraphSpace{Ordered: dgraph.NewOrdered(s.Nodes), mechanism: m}, s, m, s.LogMass()}
 }
 
-// Normalised reports whether the prior over graphs is normalised. Otherwise evidences lack a
+// Normalised reports whether the prior over graphs is normalised; if not, evidences lack a
 // constant.
 func (t *GraphTarget) Normalised() bool { return !math.IsNaN(t.logMass) }
 
@@ -93,8 +93,7 @@ func (s *GraphSpace) Adjacency(codes *graph.Node) *graph.Node {
 	return graph.LogicalOr(adjacency, graph.LogicalAnd(s.along(codes), graph.InsertAxes(graph.Const(g, dgraph.EdgeTable(s.lenient.Required)), 0)))
 }
 
-// along marks, for each code, the pairs of an earlier and a later node in its order: [B,S] ->
-// [B,N,N] Bool.
+// along marks the pairs of an earlier and a later node in each code's order: [B,S] -> [B,N,N] Bool.
 func (s *GraphSpace) along(codes *graph.Node) *graph.Node {
 	digits := graph.SliceAxis(codes, 1, graph.AxisRange(0, s.Nodes()-1))
 	bits := graph.OnesLike(graph.SliceAxis(codes, 1, graph.AxisRange(s.Nodes()-1)))
@@ -126,8 +125,7 @@ func (s *GraphSpace) Mask(codes *graph.Node) *graph.Node {
 	return graph.Reshape(s.mechanism.Mask(node, parents), codes.Shape().Dim(0), s.Dim())
 }
 
-// rows returns all nodes with their parents in the graphs of codes [B,S], graph by graph: nodes
-// [B·N] and parents [B·N,N].
+// rows returns the nodes [B·N] and their parents [B·N,N] in the graphs of codes [B,S].
 func (s *GraphSpace) rows(codes *graph.Node) (node, parents *graph.Node) {
 	batch, nodes := codes.Shape().Dim(0), s.Nodes()
 	parents = graph.Reshape(graph.Transpose(s.Adjacency(codes), 1, 2), batch*nodes, nodes)
@@ -137,8 +135,7 @@ func (s *GraphSpace) rows(codes *graph.Node) (node, parents *graph.Node) {
 // FeatureDim returns the number of inputs of networks for a graph, N².
 func (s *GraphSpace) FeatureDim() int { return s.Nodes() * s.Nodes() }
 
-// Features returns the inputs of networks for graphs, the adjacency matrices row by row: codes
-// [B,S] int32 -> [B,N²].
+// Features returns adjacency matrices as inputs of networks: codes [B,S] int32 -> [B,N²].
 func (s *GraphSpace) Features(codes *graph.Node, dtype dtypes.DType) *graph.Node {
 	return graph.ConvertDType(graph.Reshape(s.Adjacency(codes), codes.Shape().Dim(0), s.FeatureDim()), dtype)
 }

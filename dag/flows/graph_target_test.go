@@ -18,8 +18,8 @@ import (
 
 // The joint density of a graph is the product over its nodes with their parents, and the mask of
 // parameters combines their masks. The prior over codes sums to one. With the prior over graphs the
-// sum over the codes of a graph does not depend on their number; with the prior over orders each
-// code counts.
+// sum over a graph's codes does not depend on their number; with the prior over orders each code
+// counts.
 func TestGraphTargetAgainstFamilies(t *testing.T) {
 	backend := testkit.Backend(t)
 	random := rand.New(rand.NewPCG(1, 2))
@@ -75,8 +75,7 @@ func TestGraphTargetAgainstFamilies(t *testing.T) {
 		}
 		require.InDelta(t, 1, total, 1e-10, name)
 
-		// the prior over graphs is unchanged if the bits of required and forbidden edges are
-		// ignored
+		// the prior over graphs stays if the bits of required and forbidden edges are ignored
 		lenient := target.Lenient()
 		output, err := graph.ExecOnce(backend, lenient.LogPrior, codes)
 		require.NoError(t, err)

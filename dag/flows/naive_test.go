@@ -68,8 +68,7 @@ func naiveLogJoint(p *score.Problem, f dgraph.Family, theta []float64) (sum floa
 	return sum
 }
 
-// naiveRows returns the rows in which a node was not set from outside, centred if the mechanism
-// needs it.
+// naiveRows returns the rows in which a node was not set, centred if the mechanism needs it.
 func naiveRows(p *score.Problem, j int) (rows [][]float64) {
 	for row := range p.Data.Rows() {
 		if !p.Data.Counts(row, j) {

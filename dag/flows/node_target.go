@@ -61,9 +61,9 @@ func (t quadraticNodes) Quadratic(codes, mask *graph.Node, dtype dtypes.DType) (
 	return t.quadratics.Quadratic(nodeOf(codes), mask, dtype)
 }
 
-// familySpace is the space of codes of nodes with their parents. The first of S digits is the node,
-// and there is a bit for each of N possible parents. Inputs of networks are the node one-hot and
-// the bits.
+// familySpace is the space of codes of nodes with their parents. The first of S digits is the node;
+// a bit follows for each of N possible parents. Inputs of networks are the node one-hot and the
+// bits.
 type familySpace struct{ mechanism Mechanism }
 
 var _ space.Featurer = (*familySpace)(nil)
@@ -80,8 +80,7 @@ func (s *familySpace) Cards() []int {
 // Dim returns the number of coordinates D.
 func (s *familySpace) Dim() int { return s.mechanism.Dim() }
 
-// Mask returns the coordinates of θ that each node with its parents uses: codes [B,S] int32 ->
-// [B,D] Bool.
+// Mask returns the coordinates of θ that each node uses: codes [B,S] int32 -> [B,D] Bool.
 func (s *familySpace) Mask(codes *graph.Node) *graph.Node {
 	return s.mechanism.Mask(nodeOf(codes), parentsOf(codes))
 }

@@ -65,8 +65,7 @@ func SizesOfGraphs(p *score.Problem, fit vti.Config, undivided bool) vti.Config 
 	return fit
 }
 
-// setByMechanism replaces a zero in field by the default for linear mechanisms or for networks
-// (mlp).
+// setByMechanism replaces a zero in field by the default for linear mechanisms or networks (mlp).
 func setByMechanism(p *score.Problem, field *int, linear, mlp int) {
 	switch {
 	case *field != 0:
@@ -85,8 +84,7 @@ func maxEntropy(nodes int) (sum float64) {
 	return sum
 }
 
-// DrawGraphs draws count graphs from a trained distribution of graphs, and returns the parents of
-// each node.
+// DrawGraphs draws graphs from a trained distribution of graphs, and returns each node's parents.
 func DrawGraphs(trained *vti.Posterior, s dgraph.Structure, count int) ([][]dgraph.Set, error) {
 	codes, _, err := trained.SampleModels(count*s.Nodes, "graphs")
 	if err != nil {

@@ -114,8 +114,8 @@ func (r *bifReader) until(mark string) (words []bifWord, err error) {
 	}
 }
 
-// read reads all blocks of the file. It reads probabilities last, because a file may use variables
-// before it declares them.
+// read reads all blocks, probabilities last, because a file may use variables before declaring
+// them.
 func (r *bifReader) read() error {
 	n := r.network
 	var probabilities []int // index of the word after each "probability"

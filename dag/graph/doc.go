@@ -1,6 +1,5 @@
 // Package graph holds directed acyclic graphs: their codes (lists of digits that describe a graph),
-// their number, sums over all graphs, random graphs, and comparisons of two graphs. It does not
-// depend on data.
+// their number, sums over all graphs, random graphs, and comparisons of two graphs.
 //
 // # Notation
 //

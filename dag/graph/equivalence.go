@@ -93,8 +93,7 @@ func (m *mixedGraph) compelled(a, b int) bool {
 	if !m.out[a].And(m.in[b]).Empty() {
 		return true
 	}
-	// a − k → b ← l − a, with k and l not adjacent: b → a would make a cycle or the collider k → a
-	// ← l
+	// a − k → b ← l − a, k and l not adjacent: b → a would make a cycle or the collider k → a ← l
 	between := m.open[a].And(m.in[b])
 	for k := range between.Nodes() {
 		if !between.Without(k).Minus(m.adjacent(k)).Empty() {

@@ -96,8 +96,7 @@ func TestCPDAGIsTheUnionOfItsClass(t *testing.T) {
 	}
 }
 
-// colliderKey returns a text that is equal for graphs with the same skeleton and unshielded
-// colliders.
+// colliderKey returns a text that stands for the skeleton and the unshielded colliders of a graph.
 func colliderKey(g *Graph) string {
 	colliders := NewGraph(g.nodes * g.nodes)
 	for to := range g.nodes {

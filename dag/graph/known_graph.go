@@ -11,8 +11,7 @@ import (
 )
 
 // ReadGraph reads the names of nodes and the graph over them from a file. The file is a network in
-// BIF (*.bif), whose probabilities are ignored, or an adjacency matrix as [ReadAdjacency] describes
-// it.
+// BIF (*.bif), whose probabilities are ignored, or an adjacency matrix, see [ReadAdjacency].
 func ReadGraph(path string) (names []string, g *Graph, err error) {
 	if strings.EqualFold(filepath.Ext(path), ".bif") {
 		n, err := ReadBIF(path)

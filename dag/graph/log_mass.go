@@ -46,7 +46,7 @@ func (s Structure) LogMass() float64 {
 
 // logLayers returns the log of the sum of the weights of all graphs, computed by layers. The first
 // layer has the nodes without parents. Every other node has a parent in the layer before its own,
-// and all its parents are in earlier layers. sets[m] is the log of the total weight of all sets of
+// and all its parents are in earlier layers. sets[m] is the log of the total weight of sets of
 // parents among m nodes.
 func logLayers(nodes int, sets []float64) float64 {
 	// last[n][k] is the log of the sum over graphs of n nodes with k nodes in the last layer.

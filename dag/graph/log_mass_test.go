@@ -47,8 +47,7 @@ func TestLogMass(t *testing.T) {
 	require.InDelta(t, few.Sum(families, make([]float64, len(families)), func(int, int) bool { return true }).LogTotal(), few.LogMass(), 1e-12)
 }
 
-// The probabilities that a random topological sort of a graph gives an order add up to one over all
-// orders.
+// The probabilities of the orders that a random topological sort of a graph gives add up to one.
 func TestLogSorted(t *testing.T) {
 	backend := testkit.Backend(t)
 	for nodes := 2; nodes <= 4; nodes++ {

@@ -33,8 +33,7 @@ type PaperMetrics struct {
 	AUROC report.Number `json:"auroc"`
 }
 
-// EdgeMetrics compares directed graphs, skeletons or equivalence classes with the truth by the
-// usual scores.
+// EdgeMetrics holds the usual scores of directed graphs, skeletons or equivalence classes.
 type EdgeMetrics struct {
 	// ExpectedF1 is the mean over graphs of the F1 score. MedianF1 is the F1 score of the median
 	// graph, which has all edges with a probability of at least one half.
@@ -220,7 +219,7 @@ func MedianGraph(probabilities [][]float64) *Graph {
 }
 
 // AUROC returns the area under the ROC curve: the probability that a case with a true label has a
-// higher score than a case with a false label, where ties count one half. It is NaN when one of the
+// higher score than a case with a false label (ties count one half). It is NaN when one of the
 // labels does not occur.
 func AUROC(scores []float64, labels []bool) float64 {
 	if !slices.Contains(labels, true) || !slices.Contains(labels, false) {
@@ -247,8 +246,7 @@ func (g *Graph) FewestReversals() (edges int, ok bool) {
 			}
 		}
 	}
-	// fewest[set] is the least number of edges against an order of the nodes in set, over all
-	// orders.
+	// fewest[set] is the least number of edges against the order, over all orders of set.
 	fewest := make([]int, 1<<g.nodes)
 	for set := 1; set < len(fewest); set++ {
 		fewest[set] = math.MaxInt

@@ -109,8 +109,7 @@ func TestFewestReversals(t *testing.T) {
 			best = min(best, pairDistance(g, FromParents(parents)))
 			return true
 		})
-		// if two nodes have edges in both directions, one edge must be removed: the pair differs by
-		// 1
+		// if two nodes have edges in both directions, one must be removed: the pair differs by 1
 		fewest, ok := g.FewestReversals()
 		require.True(t, ok)
 		require.Equal(t, int(best), fewest, g.Key())

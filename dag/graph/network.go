@@ -19,8 +19,7 @@ type Network struct {
 	Graph *Graph
 	// Tables holds the probabilities of the levels of each node, by combination of the levels of
 	// its parents [N][combinations][levels]. The parents are in the order of [Graph.Parents], and
-	// the level of the last parent changes fastest. A table is nil if the file of the network lacks
-	// it.
+	// the level of the last parent changes fastest. A table is nil if the file lacks it.
 	Tables [][][]float64
 }
 

@@ -16,8 +16,7 @@ func readText(t *testing.T, text string) (*Network, error) {
 	return ReadBIF(path)
 }
 
-// variables declares the variables of networks in tests. The last variable c has the earlier
-// variables as parents.
+// variables declares the variables of networks in tests. The last one, c, has parents before it.
 const variables = `network "a net" { property made by hand; }
 // b is written with marks
 variable a { type discrete [ 2 ] { yes, no }; property x = 1; }

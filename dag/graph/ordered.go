@@ -16,7 +16,7 @@ import (
 // t, row by row in the strictly upper triangular matrix U. U_st is 1 if the node at position s is a
 // parent of the node at position t. The adjacency matrix is A = PᵀUP, where P_tj is 1 if node j is
 // at position t. Every code is thus acyclic, and a graph has one code for each of its topological
-// orders ([Graph.Orders]).
+// orders.
 type Ordered struct{ nodes int }
 
 // NewOrdered returns the code of graphs over at least two nodes; it panics on fewer.
@@ -121,8 +121,7 @@ func (o Ordered) Positions(codes *graph.Node) *graph.Node {
 	var rows []*graph.Node
 	left := graph.Ones(g, shapes.Make(number, batch, o.nodes))
 	for t := range o.nodes {
-		// [B, N]: for each node, the number of smaller nodes not yet picked; the digit picks the
-		// node with this number
+		// [B, N]: number of nodes not yet picked before each node; the digit picks by this number
 		rank := graph.Dot(left, o.earlier(g))
 		digit := graph.Zeros(g, shapes.Make(number, batch, 1))
 		if t < o.nodes-1 {

@@ -17,8 +17,7 @@ type Sum interface {
 	// family of node j in the list of families.
 	Draw(random *rand.Rand, families []int)
 	// Marginals returns, for each of the given number of families, the share of the sum in graphs
-	// that have the family. The function on is called with the progress, and returns whether to
-	// continue.
+	// that have the family. on is called with the progress, and returns whether to continue.
 	Marginals(families int, on func(done, total int) bool) []float64
 }
 
@@ -91,7 +90,7 @@ func (o *orderSum) Draw(random *rand.Rand, families []int) {
 
 // drawSet draws a set of parents in proportion to its weight, among the subsets of the argument
 // within that, unless the argument touch is empty, have a member in touch. logTotal is the log of
-// the sum of their weights.
+// their total weight.
 func drawSet(random *rand.Rand, sets []weightedSet, within, touch uint64, logTotal float64) (family int) {
 	u := random.Float64()
 	family = -1
@@ -141,8 +140,8 @@ func (o *orderSum) Marginals(families int, on func(done, total int) bool) []floa
 	return shares
 }
 
-// sumOverSupersets replaces the log value of each set by the log of the sum of the values of all
-// sets that contain it.
+// sumOverSupersets replaces each set's log value by the log of the sum over all sets that contain
+// it.
 func sumOverSupersets(values []float64, nodes int) {
 	for i := range nodes {
 		for set := range values {

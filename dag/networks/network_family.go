@@ -82,8 +82,7 @@ func (p *networkPoint) record(s *networkState) {
 	p.logSigma, p.logLik = s.logSigma, s.logLik
 }
 
-// restore sets the weights and the noise of a state, whose derived quantities must then be
-// computed.
+// restore sets the weights and the noise of a state. Its derived quantities must then be computed.
 func (p *networkPoint) restore(s *networkState) {
 	at := 0
 	for _, unitWeights := range s.weights {

@@ -120,8 +120,8 @@ func TestParticlesAgainstQuadrature(t *testing.T) {
 }
 
 // For one hidden unit, draws of the parameters have the posterior mean of the slope of the
-// mechanism. The mean is computed by quadrature over the input weight W1, since the output weight
-// W2 is normal given W1.
+// mechanism. The mean is computed by quadrature over the input weight, given which the output
+// weight is normal.
 func TestParticleParameters(t *testing.T) {
 	p := networkProblem(t, 20, score.ModelOptions{Hidden: 1, NoBias: true, Sigma: 0.6})
 	f := dgraph.Family{Node: 1, Parents: dgraph.SetOf(0)}

@@ -91,8 +91,7 @@ func (l *networkLikelihood) factor(gram, pull []float64, logSigma float64) bool 
 
 // extend computes row a of the Cholesky factor except the diagonal entry. It returns the entry of
 // the solution and the diagonal entry. products holds the inner products of the outputs of the
-// row's unit with the units before it, square is the product with itself, and pull the product with
-// x_j.
+// row's unit with the units before it, square the product with itself, and pull with x_j.
 func (l *networkLikelihood) extend(a int, products []float64, square, pull float64) (value, diagonal float64, ok bool) {
 	row := l.lower[a*l.units : a*l.units+a]
 	left := 1 + l.ratio*square

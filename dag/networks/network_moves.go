@@ -132,8 +132,7 @@ func (m *networkMover) turn(s *networkState, h int, sin, cos float32) {
 	m.row[h], m.pull = square, pull
 }
 
-// sweep moves every hidden unit and the noise once by MCMC. It leaves prior · likelihood^β
-// invariant.
+// sweep moves every hidden unit and the noise by MCMC. It leaves prior · likelihood^β invariant.
 func (m *networkMover) sweep(s *networkState, beta float64) {
 	for h := range s.weights {
 		m.moveUnit(s, h, beta)
@@ -219,8 +218,8 @@ func (m *networkMover) moveNoise(s *networkState, beta float64) {
 	}
 }
 
-// parameters draws the output layer given the first layer, and returns all parameters in the order
-// of the layout l.
+// parameters draws the output layer given the first layer, and returns all parameters, see
+// [sem.Layout].
 func (m *networkMover) parameters(l sem.Layout, f dgraph.Family, s *networkState) []float64 {
 	theta := make([]float64, l.Dim())
 	at := 0

@@ -22,8 +22,7 @@ const (
 	keptParameters = 32
 )
 
-// island is the result of one independent group of particles for a family (a node with its
-// parents).
+// island is the result of an independent group of particles for a family (a node with parents).
 type island struct {
 	LogEvidence float64
 	Level       int         // from 0; moves are levelSweeps times as long as at the level below

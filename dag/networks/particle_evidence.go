@@ -22,8 +22,7 @@ import (
 
 // Evidences of families (nodes with sets of parents) are estimated in two stages. A pilot run of a
 // family is cheap and has an error of some nats. Fine islands, independent groups of particles, are
-// more precise, and their scatter gives an error. These constants are chosen for answers within
-// minutes.
+// more precise, and their scatter gives an error. The constants suit answers within minutes.
 const (
 	pilotChains = 1
 	pilotSweeps = 12
@@ -48,8 +47,7 @@ const (
 	levelCounts = 4
 )
 
-// settled returns the islands (independent groups of particles) that estimate the evidence of
-// family f.
+// settled returns the islands (groups of particles) that estimate the evidence of family f.
 func (s *Scores) settled(f int) []island { return settled(s.islands[f]) }
 
 // settled returns the islands of the highest level (with the longest moves) that has at least
@@ -87,8 +85,8 @@ func islandCost(level int) int { return int(math.Pow(levelSweeps, float64(level)
 // All families (nodes with sets of parents) get cheap pilot runs if the number of families times
 // the number of rows is at most pilotWork. Otherwise families with at most pilotSize parents more
 // than required get pilot runs. Then probable families get pilot runs, in rounds of at most
-// batchFamilies, until a drawn graph is expected to have less than unseenShare families without a
-// pilot run.
+// batchFamilies, until a drawn graph is expected to have less than unseenShare families without
+// one.
 const (
 	pilotWork     = 6_000_000
 	pilotSize     = 2
@@ -96,8 +94,7 @@ const (
 	mostPilots    = 300 // largest number of rounds
 	unseenShare   = 0.05
 	// pilotRows is the number of rows above which log evidences are multiplied by pilotRows/rows
-	// when they decide which families get runs, because the errors of pilot runs grow with the
-	// rows.
+	// when they decide about runs, because the errors of pilot runs grow with the rows.
 	pilotRows = 1000
 	// optimism is the number of nats added to a predicted log evidence when it decides about a
 	// pilot run, because an unnecessary run costs little.
@@ -111,8 +108,7 @@ const (
 	wantedSpread = 0.01
 	fineRounds   = 150
 	// repeatSpread is the number of standard errors by which a single pilot run may be too small.
-	// If its family would be probable with a log evidence larger by this amount, the run is
-	// repeated.
+	// If its family would be probable with this larger log evidence, the run is repeated.
 	repeatSpread = 2
 	// certainShare times the probability of a family times the error of its log evidence is the
 	// least change that is compared with wantedSpread. The error of a family with probability 1
@@ -120,8 +116,7 @@ const (
 	certainShare = 0.01
 )
 
-// Scores holds the estimated evidences of families (nodes with sets of parents) whose mechanisms
-// are neural networks.
+// Scores holds the estimated evidences of families (nodes with parents) with network mechanisms.
 type Scores struct {
 	problem *score.Problem
 	seed    uint64
@@ -401,8 +396,7 @@ func (s *Scores) addIslands(ctx gocontext.Context, batch []int) error {
 	found, err := s.shareIslands(ctx, "islands", batch, first, func(k int) island {
 		f := p.Families[batch[k]]
 		random := stream.Rand(s.seed, fmt.Sprintf("island/%d/%d", batch[k], first[k]))
-		// Every second island moves twice as long. A difference of evidences shows that moves are
-		// too short.
+		// Every second island moves twice as long, which shows whether moves are too short.
 		chains, sweeps := fineChains, fineSweeps<<(place[k]%2)
 		if s.Listed { // one long chain is more precise for many parents, two chains for few rows
 			chains, sweeps = 1, fineChains*sweeps

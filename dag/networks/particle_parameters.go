@@ -132,8 +132,7 @@ const (
 	// the gain on edge probabilities is computed.
 	settledNats = 0.5
 	// saturatedNats is the log evidence that particles may miss in a network that can reproduce its
-	// rows: twice the largest difference between runs for x1 in testdata/hald.csv with four
-	// parents.
+	// rows: twice the largest difference between runs for x1 in testdata/hald.csv.
 	saturatedNats = 12
 	// SettlingSteps is the gain of a log evidence expected from ever longer moves of particles, in
 	// units of the gain from moves twice as long. The missing part of the log evidence is about

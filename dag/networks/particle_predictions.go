@@ -72,7 +72,7 @@ func liftOfTwo(sd float64) float64 { return sd * sd / (4 + 1.45*sd) }
 // predict returns the expected log evidence of a family: the log evidence of the family without one
 // of the parents, plus the gain from this parent. The gain is a mean over the sets of parents with
 // one other parent left out, and the result is the mean over the parents. If optimistic is set,
-// maxima replace the means.
+// maxima replace both means.
 func (s *Scores) predict(f dgraph.Family, known []float64, optimistic bool) float64 {
 	best, sum, counted := math.Inf(-1), 0.0, 0.0
 	value := func(parents dgraph.Set) (float64, bool) {
@@ -112,8 +112,7 @@ func (s *Scores) predict(f dgraph.Family, known []float64, optimistic bool) floa
 
 // fitGaps fits a line to gaps (log evidences by precise runs less log evidences by pilot runs) as a
 // function of the number of parents (sizes). It returns the line and the standard deviation around
-// it. A pilot run with one parent finds nearly all of the evidence, and misses more with many
-// parents.
+// it. A pilot run with one parent finds nearly all of the evidence.
 func fitGaps(sizes, gaps []float64) (shift func(parents int) float64, scatter float64) {
 	center, _ := meanAndSpread(sizes, 0)
 	mean, _ := meanAndSpread(gaps, 0)

@@ -23,8 +23,8 @@ var effectSDs, deviationSDs = [3]float64{1, 3, 10}, [3]float64{1, 2, 4}
 // pool replaces the estimated log evidences of the probable families (sets of parents) of each node
 // by their posterior given all these estimates. In its model a log evidence is a sum of effects of
 // the parents and a deviation of the family. Without pooling, families with the largest errors
-// would have most of the probability, because the largest of hundreds of estimates has one of the
-// largest errors.
+// would have most of the probability, because the largest of hundreds of estimates usually has a
+// large error.
 func pool(scores *score.Scores, nodes int) {
 	for j := range nodes {
 		best, families := math.Inf(-1), []int(nil)
@@ -52,8 +52,8 @@ func pool(scores *score.Scores, nodes int) {
 	}
 }
 
-// additiveFit is a regression of log evidences, less a fixed origin, on indicators of the parents
-// and a constant.
+// additiveFit is a regression of log evidences, less an origin, on a constant and indicators of
+// parents.
 type additiveFit struct {
 	deviationSD, logLik float64
 	effects             []float64 // posterior means of the effects of parents and of the constant [N+1]

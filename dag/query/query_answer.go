@@ -191,8 +191,7 @@ func newAnswerer(p *score.Problem, r resolvedQuery) answerer {
 	return newGivenNumbers(p, r)
 }
 
-// graphNumbers numbers the different graphs among the draws, and returns the number of the graph of
-// each draw.
+// graphNumbers numbers the different graphs among draws, and returns each draw's number.
 func graphNumbers(p *score.Problem, d score.Sample) (numbers []int) {
 	place := map[string]int{}
 	for _, parents := range d.Parents {
@@ -217,8 +216,7 @@ func weightedMean(x, weights []float64, independent float64) (mean, se report.Nu
 	return report.Number(sum), report.Number(math.Sqrt(squares * float64(len(x)) / independent))
 }
 
-// spreadOf summarises values over draws. The slice graphs holds a number that identifies the graph
-// of each draw.
+// spreadOf summarises values over draws; graphs holds a number for the graph of each draw.
 func spreadOf(values []float64, graphs []int) (s Spread) {
 	sums, counts := make([]float64, len(values)), make([]float64, len(values))
 	for k, g := range graphs {

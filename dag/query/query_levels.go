@@ -156,8 +156,7 @@ func (g *givenLevels) cells(nodes []int) int {
 	return cells
 }
 
-// place returns the index of an entry of a factor (a table over the values of some nodes), given
-// the levels of the nodes.
+// place returns the index of an entry of a table over the values of nodes, given the nodes' levels.
 func (g *givenLevels) place(nodes []int, codes map[int]int) (place int) {
 	for _, j := range nodes {
 		place = place*len(g.problem.Data.Levels[j]) + codes[j]
@@ -206,8 +205,7 @@ func (g *givenLevels) names(nodes []int) (names []string) {
 	return names
 }
 
-// joined takes the factors that contain a given node, and returns all nodes of these factors in
-// ascending order.
+// joined returns the nodes of all factors that contain the given node, in ascending order.
 func joined(factors []factor, node int) (nodes []int) {
 	for _, f := range factors {
 		if slices.Contains(f.nodes, node) {

@@ -117,8 +117,7 @@ func (g *givenNumbers) intercept(j int, parents dgraph.Set, theta []float64, ran
 	return form.Intercept(parents, theta, random)
 }
 
-// answerNumbers fills in an answer about a node that is a number. The weights of the draws add up
-// to one.
+// answerNumbers fills in an answer about a node that is a number. weights of draws add up to one.
 func answerNumbers(p *score.Problem, a *Answer, r resolvedQuery, answers []conditional, weights []float64, graphs []int, independent float64) {
 	values := make([]float64, len(answers))
 	if r.sign != "" {

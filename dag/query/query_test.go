@@ -37,8 +37,7 @@ func TestParseQuery(t *testing.T) {
 	}
 }
 
-// enumerateQuery returns the answer to a query by a loop over all graphs and all combinations of
-// levels.
+// enumerateQuery answers a query by a loop over all graphs and all combinations of levels.
 func enumerateQuery(t *testing.T, p *score.Problem, r resolvedQuery) (answer []float64) {
 	t.Helper()
 	scores, err := p.ExactScores(t.Context(), nil)

@@ -136,8 +136,8 @@ func (b *BDeu) LogEvidence(parents dgraph.Set) (sum float64) {
 	return sum
 }
 
-// rising returns LogRising(a, n) for every n from 0 to the number of rows. It keeps the result for
-// each a.
+// rising returns LogRising(a, n) for n from 0 to the number of rows. It keeps the result for each
+// a.
 func (b *BDeu) rising(a float64) []float64 {
 	if known, ok := b.risen.Load(a); ok {
 		return known.([]float64)
@@ -197,8 +197,7 @@ func (b *BDeu) bic(parents dgraph.Set) (sum float64) {
 	return sum - possible*float64(b.levels[b.node]-1)*math.Log(float64(len(b.codes[b.node])))/2
 }
 
-// Posterior returns a function that returns no parameters: tables of probabilities are integrated
-// out.
+// Posterior returns a function that returns nil: tables of probabilities are integrated out.
 func (b *BDeu) Posterior(dgraph.Set) func(*rand.Rand) []float64 {
 	return func(*rand.Rand) []float64 { return nil }
 }
@@ -209,6 +208,5 @@ func (b *BDeu) Moments(dgraph.Set) (means, variances []float64) { return nil, ni
 // LogJoint returns the log evidence, because the tables are integrated out.
 func (b *BDeu) LogJoint(parents dgraph.Set, _ []float64) float64 { return b.LogEvidence(parents) }
 
-// MostCells is the largest number of cells of a table of probabilities in an answer, which take 32
-// MB.
+// MostCells is the largest number of cells of a table of probabilities in an answer (32 MB).
 const MostCells = 1 << 22

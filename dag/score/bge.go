@@ -49,8 +49,7 @@ func newBGeForm(p *Problem, node int) *BGe {
 	return b
 }
 
-// bgeFormOf returns the BGe score of a node, given the rows in which it was not set by an
-// intervention.
+// bgeFormOf returns the BGe score of a node, given the rows in which no intervention set it.
 func bgeFormOf(rows [][]float64, node int) *BGe {
 	nodes := len(rows[0])
 	means := make([]float64, nodes)
@@ -123,8 +122,7 @@ func (b *BGe) LogEvidence(parents dgraph.Set) float64 {
 	return b.evidenceOf(columns, b.degrees(len(columns)))
 }
 
-// evidenceOf returns the log evidence of the regression of the node on some columns. s is S in
-// [BGe].
+// evidenceOf returns the log evidence of the regression of the node on columns. s is S in [BGe].
 func (b *BGe) evidenceOf(columns []int, s float64) float64 {
 	logRoot, rest, ok := b.fromGram(columns)
 	if !ok {
@@ -253,8 +251,7 @@ func (b *BGe) interceptGiven(mean, sigma float64, random *rand.Rand) float64 {
 	return mean*n/(n+bgeMeanWeight) + sigma/math.Sqrt(n+bgeMeanWeight)*random.NormFloat64()
 }
 
-// LogJoint returns log p(x_j, θ | x_pa). θ has log σ and the weights; the intercept is integrated
-// out.
+// LogJoint returns log p(x_j, θ | x_pa). θ has log σ and the weights, and no intercept.
 func (b *BGe) LogJoint(parents dgraph.Set, theta []float64) float64 {
 	logSigma := theta[b.layout.Weights()]
 	precision, n, s := math.Exp(-2*logSigma), float64(b.rows), b.degrees(parents.Len())

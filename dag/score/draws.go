@@ -54,8 +54,7 @@ func (d Sample) Split(random *rand.Rand) (Mixture, ParameterSource) {
 }
 
 // FamiliesOf returns the families (nodes with sets of parents) that occur in graphs, with the
-// fraction of graphs that have each. byGraph holds, for each graph and node, an index of
-// m.Families.
+// fraction of graphs that have each. byGraph holds, by graph and node, an index of m.Families.
 func FamiliesOf(graphs [][]dgraph.Set) (m Mixture, byGraph [][]int) {
 	place := map[dgraph.Family]int{}
 	for _, parents := range graphs {

@@ -380,8 +380,7 @@ func TestEdgesAgainstEnumeration(t *testing.T) {
 	}
 }
 
-// checkChains fails if the verdict on chains is that they can be trusted, and their answer is
-// wrong.
+// checkChains fails if chains have the verdict that they can be trusted, and are wrong.
 func (s enumerationSet) checkChains(t *testing.T, seed int, p *score.Problem, want [][]float64) {
 	chains, err := dag.RunGraphChains(t.Context(), p, dag.GraphChainsConfig{Chains: walk.ChainConfig{Seed: uint64(seed)}})
 	require.NoError(t, err, s.name)

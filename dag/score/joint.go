@@ -30,8 +30,7 @@ type JointStack interface {
 	Push(place int)
 	Pop()
 	// Evidences sets out[k] to the log evidence L of the columns in the stack together with the
-	// columns of place k, for each k below len(out). These places must be lower than all pushed
-	// places.
+	// columns of place k, for each k below len(out), which must be lower than all pushed places.
 	Evidences(out []float64)
 }
 

@@ -61,8 +61,7 @@ func (j jointCounts) Stack(base dgraph.Set, items []int) (JointStack, float64) {
 	return s, s.sum(counts, s.frames[0].cells)
 }
 
-// sum returns the log evidence of counts of rows in a contingency table with the given number of
-// cells.
+// sum returns the log evidence of counts in a contingency table with the given number of cells.
 func (s *countStack) sum(counts []int32, cells int) (sum float64) {
 	table := s.table(cells)
 	for _, n := range counts {

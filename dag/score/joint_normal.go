@@ -88,8 +88,7 @@ func (s *normalStack) Pop() {
 	s.places = s.places[:len(s.places)-1]
 }
 
-// pushColumn adds column c to the factor. Until c is removed, only columns with a lower index may
-// be added.
+// pushColumn adds column c to the factor. After c, only columns with a lower index may be added.
 func (s *normalStack) pushColumn(c int) {
 	depth := len(s.pushed)
 	if len(s.along) == depth {

@@ -22,8 +22,7 @@ type LinearForm struct {
 	layout     sem.Layout
 	priorSD    float64
 	noise      exact.Noise
-	// root holds the columns of R, where RᵀR = Σ x xᵀ over the rows without an intervention on the
-	// node [N][N].
+	// root holds the columns of R, RᵀR = Σ x xᵀ over the rows that do not set the node [N][N].
 	root [][]float64
 }
 

@@ -16,8 +16,7 @@ import (
 // These constants limit the work for one evidence of a category given a set of parents. The number
 // of pairs of draws begins with startRows divided by the number of rows, but at least fewestPairs
 // and at most mostStart, and is doubled up to modePairs. The number of pairs of rays (half-lines
-// from the mode, used if draws do not suffice) begins with fewestRays and is doubled up to
-// mostRays.
+// from the mode, if draws do not suffice) begins with fewestRays and is doubled up to mostRays.
 const (
 	startRows   = 1 << 14
 	fewestPairs = 32

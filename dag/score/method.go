@@ -41,8 +41,7 @@ func (m *Method) UnmarshalText(text []byte) error { return methods.Unmarshal(tex
 // more families the sums, which are repeated while evidences become more precise, take minutes.
 const mostNetworks = 1 << 14
 
-// Resolve returns the method that m stands for with this problem. The error states why m is
-// impossible.
+// Resolve returns the method that m stands for with this problem. Errors state why m is impossible.
 func (p *Problem) Resolve(m Method) (Method, error) {
 	if p.Data.Missing != nil {
 		if m == Auto || m == Chains {

@@ -248,8 +248,7 @@ func scoreError(form Form, parents dgraph.Set) weightsError {
 	return weightsError{kHat: math.Inf(-1)}
 }
 
-// setError stores the accuracy of the log evidence of the family (node with its parents) with an
-// index.
+// setError stores the accuracy of the log evidence of a family (node with parents) by its index.
 func (s *Scores) setError(family int, stated weightsError) {
 	s.SE[family], s.KHat[family], s.Missed[family] = stated.se, stated.kHat, stated.missed
 }

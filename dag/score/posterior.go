@@ -34,8 +34,7 @@ type Posterior struct {
 	Scores    Scores
 	// LogEvidence is log Σ_A p(A) p(x | A) over graphs A, and LogEvidenceSE its standard error.
 	LogEvidence, LogEvidenceSE float64
-	// Marginals holds the posterior probability of each of the F families (nodes with sets of
-	// parents).
+	// Marginals holds the posterior probabilities of the families (nodes with parents) [F].
 	Marginals []float64
 
 	sum      dgraph.Sum
@@ -149,8 +148,7 @@ func (p *Posterior) Sample(ctx gocontext.Context, random *rand.Rand, count int) 
 const mostCounted = 20
 
 // describe sets the probability and the standard error of a draw. The probability stays the
-// fraction of draws if the sum over graphs is unknown, or if topological orders are needed but not
-// counted.
+// fraction of draws if the sum over graphs is unknown, or if topological orders cannot be counted.
 func (p *Posterior) describe(d *Draw, count int) {
 	logWeight := -p.logTotal
 	// Errors dℓ_f of the scores of families f change the probability of a graph A by d log p(A) =
@@ -177,9 +175,8 @@ func (p *Posterior) describe(d *Draw, count int) {
 }
 
 // Probability returns the fraction of draws whose graph satisfies event. Its standard error covers
-// the number of draws and the errors of the scores. An error of the score of a family (a node with
-// its parents) changes the probability by the error times the covariance of the event with the
-// family.
+// the number of draws and the errors of the scores. An error of the score of a family (node with
+// parents) changes the probability by the error times the covariance of the event with the family.
 func (p *Posterior) Probability(draws []Draw, event func(*dgraph.Graph) bool) (probability, se float64) {
 	var total float64
 	for _, d := range draws {
@@ -234,8 +231,7 @@ func (p *Posterior) EdgeErrors(draws []Draw) [][]float64 {
 			continue
 		}
 		for i := range nodes {
-			// the probability of the edge given this family, less its probability without this
-			// family
+			// the probability of the edge given this family, less its probability without it
 			effect := (dgraph.Indicator(family.Parents.Has(i)) - probabilities[i][family.Node]) / (1 - share)
 			into[i][family.Node] += dgraph.Square(swing * effect)
 		}
@@ -251,8 +247,7 @@ func (p *Posterior) EdgeErrors(draws []Draw) [][]float64 {
 }
 
 // MissedEdges returns the possible errors of edge probabilities [N][N] due to the shares of
-// evidences that importance sampling missed (Scores.Missed). It takes each share for the error of a
-// log evidence.
+// evidences that importance sampling missed, which it takes for errors of log evidences.
 func (p *Posterior) MissedEdges(draws []Draw) [][]float64 {
 	missed := *p
 	missed.Scores.SE, missed.drawn = p.Scores.Missed, 0

@@ -191,8 +191,7 @@ func (p *Problem) CheckScore(f dgraph.Family, score float64) error {
 // MaxFamilies is the largest number of families whose evidences are estimated one by one.
 const MaxFamilies = 1 << 16
 
-// checkImputed returns an error if missing cells cannot be drawn with the mechanisms of the
-// problem.
+// checkImputed returns an error if mechanisms of the problem do not allow drawing missing cells.
 func (p *Problem) checkImputed() error {
 	switch m := p.Model.Mechanism; {
 	case p.Data.Missing == nil, m == sem.BGe, m == sem.Categorical:

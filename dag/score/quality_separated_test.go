@@ -15,8 +15,7 @@ import (
 
 // The parents of a node separate its levels, in logistic regressions with 18 to 54 coefficients.
 // Edge probabilities differ by at most 0.02, in addition to their stated errors, from probabilities
-// by more precise evidences, which are integrals along 4,000 pairs of lines from the posterior
-// mode.
+// by more precise evidences, integrals along 4,000 pairs of lines from the posterior mode.
 func TestQualityOfSeparatedLevels(t *testing.T) {
 	const lines, window = 4000, 9.0
 	for kind := range 4 {

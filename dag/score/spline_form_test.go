@@ -26,8 +26,7 @@ func curvedTable(rows int) string {
 	return text.String()
 }
 
-// TestSplineEvidence compares the evidences of all nodes and sets of parents with naive
-// computations.
+// TestSplineEvidence compares evidences of all nodes and sets of parents with naive values.
 func TestSplineEvidence(t *testing.T) {
 	p := mixedTable(t, curvedTable(24), ModelOptions{Mechanism: sem.Spline})
 	forms := p.Forms()

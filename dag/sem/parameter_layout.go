@@ -16,8 +16,7 @@ import (
 // parameters are integrated out.
 //
 // A family does not use the coordinates of nodes that are not its parents, and without parents it
-// uses only log σ. There are no b1 and b2 without bias, and there is no log σ if the noise is
-// known.
+// uses only log σ. There are no b1 and b2 without bias, and no log σ if the noise is known.
 type Layout struct {
 	// Nodes is the number of nodes N, Hidden the number of hidden units H, and Bias whether there
 	// are biases b1 and b2.

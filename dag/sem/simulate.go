@@ -21,8 +21,7 @@ type Simulation struct {
 	// Nodes is the number of nodes; 0 stands for 10. Rows is the number of rows; 0 stands for
 	// 1,024.
 	Nodes, Rows int
-	// EdgeProbability is the probability of an edge from each node to each later node in a random
-	// order; 0 stands for 0.5.
+	// EdgeProbability is the probability of each edge along a random order of nodes; 0 means 0.5.
 	EdgeProbability float64
 	// ExpectedDegree, if not 0, is the mean number of parents of a node, and sets EdgeProbability.
 	ExpectedDegree float64 `json:",omitempty"`
@@ -227,8 +226,7 @@ func (s *Simulated) WriteCSV(w io.Writer) error {
 	return csv.NewWriter(w).WriteAll(rows)
 }
 
-// WriteTruth writes the adjacency matrix in the format that the option --truth of the program
-// reads.
+// WriteTruth writes the adjacency matrix in the format that the program's option --truth reads.
 func (s *Simulated) WriteTruth(w io.Writer) error {
 	rows := [][]string{append([]string{"node"}, s.Names...)}
 	for i, name := range s.Names {

@@ -18,8 +18,7 @@ func (s Simulation) mixed() *Simulated {
 	size := func(least, most float64) float64 {
 		return math.Copysign(least+(most-least)*random.Float64(), random.Float64()-0.5)
 	}
-	// effects is indexed by [parent][node][level of the node][level of the parent]; a number counts
-	// as one level
+	// effects [parent][node][level of the node][level of the parent], with one level for a number
 	effects := make([][][][]float64, s.Nodes)
 	for i := range effects {
 		effects[i] = make([][][]float64, s.Nodes)

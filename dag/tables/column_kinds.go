@@ -11,8 +11,7 @@ import (
 	"github.com/transdim/vti/table"
 )
 
-// EveryNode stands for all nodes if options name it instead of nodes and the table has no column of
-// this name.
+// EveryNode stands for all nodes in options that name nodes, if no column has this name.
 const EveryNode = "all"
 
 // MostCodes is the largest number of different whole numbers that may be codes of the categories of
@@ -28,8 +27,7 @@ const mostLevels = 256
 // of a parent.
 const mostMixedLevels = 20
 
-// fillColumns reads the columns of nodes: the values of numbers, and for categories the indices of
-// levels.
+// fillColumns reads the columns of nodes: values of numbers, and indices of levels of categories.
 func (d *Data) fillColumns(t *table.Table, options DataOptions) error {
 	discrete, err := d.named(options.Discrete)
 	if err != nil {

@@ -20,8 +20,8 @@ type DataOptions struct {
 	// Exclude names columns that are not used.
 	Exclude []string `json:"exclude,omitempty"`
 	// Intervened names a column that holds, in each row, the name of the node that was set from
-	// outside. Several nodes are separated by semicolons. In rows without an intervention the cell
-	// is empty or NA.
+	// outside. Several nodes are separated by semicolons. Without an intervention the cell is empty
+	// or NA.
 	Intervened string `json:"intervened,omitempty"`
 	// SoftIntervened names a column that holds, in each row, the nodes whose mechanism an
 	// intervention changed while their parents stayed the same, in the format of Intervened.
@@ -44,8 +44,7 @@ type DataOptions struct {
 	// DropMissing leaves out rows with a missing cell. Without DropMissing and ImputeMissing, a
 	// missing cell is an error.
 	DropMissing bool `json:"drop_missing,omitempty"`
-	// ImputeMissing keeps rows with missing cells, and Markov chains over graphs draw the missing
-	// values.
+	// ImputeMissing keeps rows with missing cells, whose values Markov chains over graphs draw.
 	ImputeMissing bool `json:"impute_missing,omitempty"`
 }
 
@@ -66,13 +65,11 @@ type Data struct {
 	// Counted[r][j] reports whether row r counts for node j, that is, whether the node was not set
 	// from outside in this row. It is nil when all rows count for all nodes.
 	Counted [][]bool
-	// Regimes holds the soft interventions, whose rows have another mechanism of a node. These rows
-	// do not count for the node.
+	// Regimes holds the soft interventions: rows with another mechanism of a node.
 	Regimes []regime
 	// Centers holds, for each node, the means of all columns over the rows that count for the node,
-	// on the scale of X [N][N]. They are subtracted before the mechanism of the node is computed,
-	// which stands for an intercept. Centers is nil without interventions, and when columns are
-	// used unscaled.
+	// on the scale of X [N][N]. The mechanism of the node subtracts them, in place of an intercept.
+	// Centers is nil without interventions, and when columns are used unscaled.
 	Centers [][]float64
 	// Scaling is the scaling of the columns. For a value x of node j in X, x·Scale[j] + Shift[j] is
 	// the value in the table, or its logarithm.
@@ -94,8 +91,7 @@ type Data struct {
 // some precision only with three.
 const leastRows = 3
 
-// NewData makes nodes of the columns of a table. The error for an invalid table names the column
-// and the place in the file.
+// NewData makes nodes of the columns of a table. Errors name the column and the place in the file.
 func NewData(t *table.Table, options DataOptions) (*Data, error) {
 	names, err := options.nodes(t)
 	if err != nil {
@@ -273,8 +269,7 @@ func (d *Data) targets(text string) (nodes []int, err error) {
 	return nodes, nil
 }
 
-// Node returns the index of the node with the given name. The error for an unknown name suggests
-// similar names.
+// Node returns the index of the node with the given name. The error suggests similar names.
 func (d *Data) Node(name string) (int, error) {
 	if j := slices.Index(d.Names, name); j >= 0 {
 		return j, nil

@@ -83,8 +83,7 @@ func (d *Data) MissingCells() (count int) {
 	return count
 }
 
-// checkSetCells returns an error if a node was set from outside in a row where its value is
-// missing.
+// checkSetCells returns an error if a node was set from outside in a row that misses its value.
 func (d *Data) checkSetCells() error {
 	for row, nodes := range d.Missing {
 		for _, j := range nodes {
@@ -96,8 +95,7 @@ func (d *Data) checkSetCells() error {
 	return nil
 }
 
-// CheckComplete returns an error for a table with missing cells, for methods that cannot draw their
-// values.
+// CheckComplete returns an error for missing cells, for methods that cannot draw their values.
 func (d *Data) CheckComplete() error {
 	if d.Missing == nil {
 		return nil

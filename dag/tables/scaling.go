@@ -19,9 +19,8 @@ const (
 	// Standardize centres every column and divides it by its standard deviation.
 	Standardize Scaling = iota
 	// GlobalScale centres every column and divides all columns by one number, the root mean square
-	// of their standard deviations, as in the VTI paper (Davies et al. 2025). This keeps the ratios
-	// of the variances of columns, which can show the directions of edges if all nodes have equal
-	// noise.
+	// of their standard deviations, as in the VTI paper (Davies et al. 2025). This keeps ratios of
+	// variances, which can show the directions of edges if all nodes have equal noise.
 	GlobalScale
 	// Center only centres the columns.
 	Center
@@ -83,8 +82,7 @@ func (d *Data) Rescale(scaling Scaling) error {
 	return nil
 }
 
-// center computes Centers. It returns an error if a column is constant in the rows in which it was
-// not set from outside.
+// center computes Centers. A column that is constant in the rows that do not set it is an error.
 func (d *Data) center() error {
 	if d.Counted == nil {
 		return nil

@@ -16,8 +16,7 @@ type regime struct {
 }
 
 // readSoftInterventions fills Regimes from a column that holds, in each row, the nodes with another
-// mechanism, separated by semicolons. In rows with the same text the nodes have the same
-// mechanisms.
+// mechanism, separated by semicolons. In rows with equal texts the nodes have the same mechanisms.
 func (d *Data) readSoftInterventions(t *table.Table, column string) error {
 	if column == "" {
 		return nil
