@@ -94,10 +94,9 @@ func certifyScores(p *score.Posterior, graphs []score.Draw, edgeErrors [][]float
 	return c
 }
 
-// certifyParticles judges evidences by particles. It uses three numbers: the share of graphs with a
-// family whose evidence is a rough estimate and does not come from islands (independent groups of
-// particles), the change of evidences when particles move longer, and the resulting errors of the
-// edge probabilities.
+// certifyParticles judges evidences of families (nodes with sets of parents) by particles. It uses
+// three numbers: the share of graphs with a family whose evidence is only a rough estimate, the
+// change of evidences when particles move longer, and the resulting errors of edge probabilities.
 func certifyParticles(s *networks.Scores, posterior *score.Posterior, graphs []score.Draw, edgeErrors [][]float64) *Certificate {
 	c := &Certificate{KHat: Number(math.NaN()), Families: len(posterior.Scores.Families), WorstSE: worstError(edgeErrors)}
 	v := verdict.Judge(verdict.Measured{Event: "an edge", EventSE: float64(c.WorstSE)})
@@ -131,10 +130,10 @@ func (c *Certificate) addWeights(v *verdict.Judgement, scores *score.Posterior, 
 	c.judged(v)
 }
 
-// addFound lowers the verdict for the faults of a list of families that is not complete: families
-// that may be missing, the posterior probability of the families found last (left), and differences
-// between the chains. For each node, families that were not on the first list may have a posterior
-// probability of at most the argument most.
+// addFound lowers the verdict for the faults of an incomplete list of families (nodes with sets of
+// parents): families that may be missing, the posterior probability of the families found last
+// (left), and differences between the chains. For each node, families that were not on the first
+// list may have a posterior probability of at most the argument most.
 func (c *Certificate) addFound(families *foundFamilies, sums *walk.ListedGraphs, posterior *score.Posterior, left, most float64) {
 	v := &verdict.Judgement{Verdict: c.Verdict, Reasons: c.Reasons}
 	v.Limit(families.grown(posterior), most, math.Inf(1), "q(m) did not draw families that have %.2g of the probability of a node: other graphs may have been missed")
@@ -161,7 +160,7 @@ func worstError(edgeErrors [][]float64) (worst Number) {
 }
 
 // typicalKHat returns a Pareto k̂ that at most a tenth of the graphs exceed, where the k̂ of a
-// graph is the largest k̂ of its families.
+// graph is the largest k̂ of the evidences of its nodes given their parents.
 func typicalKHat(p *score.Posterior, draws []score.Draw) float64 {
 	kHat, share := make([]float64, len(draws)), make([]float64, len(draws))
 	total := 0

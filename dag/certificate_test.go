@@ -60,7 +60,7 @@ func TestVerdictOnGraphs(t *testing.T) {
 	require.NotEqual(t, vti.Trusted, judge().Verdict)
 }
 
-// Importance sampling may miss a share of a family's evidence that no draw shows. The stated
+// Importance sampling may miss a share of the evidence of a node given its parents. The stated
 // possible error of edge probabilities agrees with the change when the share is added.
 func TestMissedEdges(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 4))

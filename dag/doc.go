@@ -22,9 +22,9 @@
 // For mechanisms other than networks, the log evidence of a family has a closed form, and graphs
 // are summed ([RunExact]). For networks it comes from sequential Monte Carlo, that is, from
 // particles ([RunParticles]). Chains over graphs allow any number of nodes ([RunGraphChains], and
-// RunParticles for networks). The method of the VTI paper trains a flow together with a learned
-// q(m) over orders and edges, and also allows any number of nodes ([RunGraphFlow]). Reversible-jump
-// chains ignore that the posterior is a product over nodes and serve for comparison
+// RunParticles for networks). The method of the VTI paper trains a flow together with q(m), a
+// learned distribution of orders and edges, and also allows any number of nodes ([RunGraphFlow]).
+// Reversible-jump chains ignore that the posterior is a product over nodes and serve for comparison
 // ([RunReversibleJump]).
 //
 // # Packages

@@ -17,24 +17,26 @@ import (
 // The search starts from a list and adds neighbours: families with one parent more, less or
 // replaced. Smaller limits on probabilities make it find more families, in more time.
 const (
-	// The neighbours of a family are evaluated if its posterior probability exceeds growthShare. In
-	// a trusted answer the posterior probabilities of the families found in the last round add up
-	// to at most growthLeft. There are at most growthRounds rounds.
+	// The neighbours of a family (a node with its parents) are evaluated if its posterior
+	// probability exceeds growthShare. In a trusted answer the posterior probabilities of the
+	// families found in the last round add up to at most growthLeft. There are at most growthRounds
+	// rounds.
 	growthShare  = 0.01
 	growthLeft   = 0.02
 	growthRounds = 40
-	// A swap replaces one parent by another node. The family after a swap is evaluated in either of
-	// two cases. Adding the new parent alone lowers the log weight (log evidence plus log prior) by
-	// less than harmless nats. Or this change and the change by removing the old parent alone add
-	// up to a loss of less than promising nats.
+	// A swap replaces one parent by another node. The new set of parents is evaluated in two cases.
+	// Adding the new parent alone lowers the log weight (log evidence plus log prior) by less than
+	// harmless nats. Or this change and the change when the old parent alone is removed add up to a
+	// loss of less than promising nats.
 	harmless, promising = 4, 8
 	// All sets of up to searchedParents parents are on the first list. With more than mostSearched
 	// nodes the size is one less, to save time.
 	searchedParents = 2
 	mostSearched    = 20
-	// All families are listed if there are at most allNetworks of them for network mechanisms,
-	// whose evidences need particles, or allLinear for linear mechanisms. Without constraints these
-	// are graphs of up to 8 nodes with networks, and up to 10 with linear mechanisms.
+	// All nodes with all sets of parents are listed if they are at most allNetworks for network
+	// mechanisms, whose evidences need particles, or allLinear for linear mechanisms. Without
+	// constraints these are graphs of up to 8 nodes with networks, and up to 10 with linear
+	// mechanisms.
 	allNetworks, allLinear = 1 << 10, 1 << 13
 )
 
@@ -49,7 +51,7 @@ type foundFamilies struct {
 	searched  int         // all sets of up to this number of parents are on the list
 }
 
-// expansion states which neighbours of a family are already on the list.
+// expansion states which neighbours of a family (a node with its parents) are already on the list.
 type expansion int
 
 const (
@@ -103,7 +105,7 @@ func (f *foundFamilies) judge(v *verdict.Judgement) {
 	}
 }
 
-// add adds a family unless it is already listed or the structure does not allow it.
+// add adds node j with a set of parents unless it is already listed or the structure forbids it.
 func (f *foundFamilies) add(j int, parents dgraph.Set) {
 	family := dgraph.Family{Node: j, Parents: parents}
 	if _, known := f.place[family]; !known && f.structure.Allows(j, parents) {
@@ -118,9 +120,9 @@ func (f *foundFamilies) toggle(family dgraph.Family) {
 	}
 }
 
-// swap adds the families with one parent replaced by another node, except if the evidences of the
-// families with only the new parent added and only the old one removed make them improbable. The
-// constants harmless and promising set the limits.
+// swap adds the sets of parents with one parent replaced by another node. It leaves out a set if
+// the evidences with the new parent added and with the old parent removed make the set improbable,
+// by the limits harmless and promising.
 func (f *foundFamilies) swap(family dgraph.Family, logEvidence []float64) {
 	j, parents := family.Node, family.Parents
 	weight := func(parents dgraph.Set) float64 {
@@ -141,10 +143,10 @@ func (f *foundFamilies) swap(family dgraph.Family, logEvidence []float64) {
 	}
 }
 
-// grow adds neighbours of probable families until the families added last have almost no posterior
-// probability, or until the function over returns true. It returns the probability of the families
-// added last, summed over nodes. The function posterior returns the posterior over graphs that
-// consist of the listed families.
+// grow adds neighbours of probable families (nodes with sets of parents) until the families added
+// last have almost no posterior probability, or until the function over returns true. It returns
+// the probability of the families added last, summed over nodes. The function posterior returns the
+// posterior over graphs that consist of the listed families.
 func (f *foundFamilies) grow(ctx gocontext.Context, posterior func(families []dgraph.Family) (*score.Posterior, error), over func() bool, status func(string)) (left float64, err error) {
 	before := len(f.list)
 	for range growthRounds {
@@ -177,7 +179,8 @@ func (f *foundFamilies) grow(ctx gocontext.Context, posterior func(families []dg
 	return left, nil
 }
 
-// grown returns the probability of the families added to the first list, as the maximum over nodes.
+// grown returns the probability of the sets of parents added to the first list, for the node where
+// it is largest.
 func (f *foundFamilies) grown(graphs *score.Posterior) float64 {
 	shares := make([]float64, f.structure.Nodes)
 	for i, share := range graphs.Marginals[f.first:] {

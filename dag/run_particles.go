@@ -36,9 +36,8 @@ type ParticlesConfig struct {
 	Status func(string)
 	// Resume continues a stopped run in Dir, from its finished runs of particles.
 	Resume bool
-	// Shard, if not nil, is the part of this process among several processes that estimate
-	// evidences of the same families together. Every process ends with the evidences that a single
-	// process would have.
+	// Shard, if not nil, is the part of this process among several processes that estimate the same
+	// evidences together. Every process ends with the evidences that a single process would have.
 	Shard *shard.Shard
 
 	keepAfter time.Duration // replaces the constant keepAfter in tests, if it is not 0
@@ -49,9 +48,9 @@ type ParticlesConfig struct {
 const keepAfter = 10 * time.Second
 
 // RunParticles finds the posterior over graphs with network mechanisms, by a sum over all graphs or
-// by chains. The evidences of families come from particles that are tempered from the prior to the
-// posterior of the first layer, with the output layer integrated out. RunParticles writes tables
-// and pictures to the run directory.
+// by chains. The evidences of nodes given their parents come from particles that are tempered from
+// the prior to the posterior of the first layer, with the output layer integrated out. RunParticles
+// writes tables and pictures to the run directory.
 func RunParticles(ctx gocontext.Context, problem *score.Problem, cfg ParticlesConfig) (result *Result, err error) {
 	o := output{command: "dag", seed: cfg.Seed, truth: cfg.Truth, dir: cfg.Dir, status: run.Silent(cfg.Status), clock: run.NewClock()}
 	// memory for the normal equations of the output layer of one particle
@@ -94,8 +93,9 @@ func (cfg ParticlesConfig) scores(p *score.Problem, kept *shard.Shard, status fu
 	return s
 }
 
-// listRounds is the number of rounds in which a list of families grows and its evidences become
-// finer. If families found in the last round have much probability, the answer is doubtful.
+// listRounds is the number of rounds in which a list of nodes with sets of parents grows and its
+// evidences become more precise. If sets found in the last round have much probability, the answer
+// is doubtful.
 const listRounds = 4
 
 // concludeParticles makes a result of graphs whose families (nodes with sets of parents) are on a

@@ -21,9 +21,9 @@ import (
 	"github.com/transdim/vti/rjmcmc"
 )
 
-// Reversible-jump chains, which do not use scores of families, find the edge probabilities of the
-// exact sums, with the priors over graphs and over orders and with constraints. The tolerance is 5
-// Monte Carlo standard errors plus 0.01.
+// Reversible-jump chains, which do not use evidences of nodes given their parents, find the edge
+// probabilities of the exact sums, with the priors over graphs and over orders and with
+// constraints. The tolerance is 5 Monte Carlo standard errors plus 0.01.
 func TestChainsAgreeWithExactSums(t *testing.T) {
 	testkit.Long(t)
 	device, err := gpu.Open(gpu.CPU)

@@ -20,7 +20,7 @@ import (
 // in the experiments of the VTI paper.
 const DefaultBeta = 2
 
-// Belief is the form of the probabilistic belief about the rewards of models in a [Surrogate].
+// Belief is a kind of probabilistic belief about the rewards of models in a [Surrogate].
 type Belief int
 
 const (
@@ -55,7 +55,8 @@ type SurrogateConfig struct {
 	// LogPrior and Limit are as in CategoricalConfig; LogPrior is log p(m).
 	LogPrior []float64
 	Limit    int
-	// Belief is the form of the belief. Utility is the rule for choosing models in training.
+	// Belief is the kind of belief about rewards. Utility is the rule for choosing models in
+	// training.
 	Belief  Belief
 	Utility surrogate.Utility
 	// Beta is the weight β of the standard deviation in the upper confidence bound. It is positive;
@@ -86,7 +87,7 @@ type Surrogate struct {
 }
 
 // NewSurrogate returns the distribution over all codes with the given outcome counts. It returns
-// the errors of NewCategorical, and an error if β is negative.
+// the errors of NewCategorical, and an error if Beta is negative.
 func NewSurrogate(cards []int, cfg SurrogateConfig) (*Surrogate, error) {
 	if !(cfg.Beta >= 0) || math.IsInf(cfg.Beta, 0) {
 		return nil, fmt.Errorf("modeldist: β of a surrogate is %v, want a positive number (or 0 for %v)", cfg.Beta, DefaultBeta)
@@ -194,7 +195,7 @@ func (s *Surrogate) Learn(ctx *context.Context, codes []int32, rewards []float64
 	return s.write(ctx, surrogate.Utilities(s.belief, s.cfg.Utility, s.cfg.Beta, random, s.scratch))
 }
 
-// due reports whether q(m) is computed again after this batch.
+// due reports whether the distribution is computed again after this batch.
 func (s *Surrogate) due(batch int) bool {
 	if _, ok := s.belief.(*surrogate.Diagonal); ok {
 		return true
@@ -211,7 +212,7 @@ func (s *Surrogate) write(ctx *context.Context, utilities []float64) error {
 	return s.variable(ctx).SetValue(tensors.FromFlatDataAndDimensions(logits, len(logits)))
 }
 
-// Settle sets q(m) ∝ p(m) exp μ(m), with the expected reward μ of the belief as utility and no
+// Settle sets q(m) ∝ p(m) exp μ(m), with the expected reward μ(m) of the model m as utility and no
 // bonus for exploring. This is the distribution to report. The next Learn continues as if Settle
 // had not been called. Before the first observation Settle changes nothing.
 func (s *Surrogate) Settle(ctx *context.Context) error {

@@ -57,7 +57,7 @@ func newDesign(names []string, y []float64, cell func(row, column int) float64) 
 	return d
 }
 
-// fit is one model with its closed-form results.
+// fit is one model with its prior, evidence and posterior, in closed form.
 type fit struct {
 	design *design
 	// columns holds the indices of the model's columns in the design.

@@ -25,7 +25,7 @@ const (
 
 var kinds = enum.New[Kind]("model", "autoregression", "polynomial", "spline")
 
-// KindNames lists the names of the kinds.
+// KindNames lists the names of the kinds of models.
 func KindNames() []string { return kinds.List() }
 
 // String returns the name of the kind.

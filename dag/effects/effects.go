@@ -28,7 +28,7 @@ type Parameter struct {
 	Mean report.Number `json:"mean"`
 	// MeanSE is the Monte Carlo error of Mean. It is 0 for closed forms summed over all graphs. For
 	// networks it includes the differences between independent groups of particles and the errors
-	// of the evidences of families.
+	// of evidences.
 	MeanSE report.Number `json:"mean_se"`
 	// SD is the posterior standard deviation of the effect, and Q025 and Q975 are its quantiles at
 	// 2.5 and 97.5 percent.

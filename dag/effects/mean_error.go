@@ -21,8 +21,8 @@ type drawsOfFamily struct {
 // of their mean.
 type meanErrors map[int]*drawsOfFamily
 
-// add adds a draw of a value given a family. The island is the number of the independent group of
-// particles from which a [score.ParameterSource] took the draw.
+// add adds a draw of a value given a family (a node with its parents). The island is the number of
+// the independent group of particles from which a [score.ParameterSource] took the draw.
 func (m meanErrors) add(family, island int, value float64) {
 	d := m[family]
 	if d == nil {
@@ -41,9 +41,10 @@ func (m meanErrors) add(family, island int, value float64) {
 }
 
 // se returns the standard error of the mean over all draws. It adds the variances from the
-// independent groups of draws of each family, from the random choice of families, and from the
-// slice evidence, which holds the standard errors of the families' log evidences or is nil. Draws
-// of one group count as a single draw if their family has no other group.
+// independent groups of draws of each family (a node with its parents), from the random choice of
+// families, and from the slice evidence, which holds the standard errors of the families' log
+// evidences or is nil. Draws of one group count as a single draw if their family has no other
+// group.
 func (m meanErrors) se(mean float64, evidence []float64) float64 {
 	variance, total := 0.0, 0.0
 	for _, f := range slices.Sorted(maps.Keys(m)) {

@@ -30,7 +30,7 @@ type Change struct {
 // grows with the square of the number of nodes.
 const mostSizedNodes = 12
 
-// setting is a value to which a cause is set, on the working scale (the scale of tables.Data.X).
+// setting is a value to which a cause is set, on the scale of the scaled columns (tables.Data.X).
 type setting struct {
 	value float64
 	text  string

@@ -109,7 +109,7 @@ func (m *GraphModels) edges(ctx *vti.Context, node, members *graph.Node) *edges 
 // free returns, for each of R rows, whether an edge may be present or absent. There is no choice
 // for a required edge, for an edge that is not possible, or if the node has the largest number of
 // parents without the edge. others is the number of other parents, chosen or required. All
-// arguments are [R,·].
+// arguments are [R,1] or [R,N].
 func (e *edges) free(possible, required, others *graph.Node) *graph.Node {
 	room := graph.LessThan(others, graph.MulScalar(graph.OnesLike(others), e.most-0.5))
 	open := graph.Sub(possible, required)
@@ -173,7 +173,8 @@ func (m *GraphModels) logProbs(ctx *vti.Context, codes *graph.Node) (next, paren
 	return graph.Reshape(next, -1, nodes), graph.Reshape(parents, -1, nodes)
 }
 
-// LogProb returns each row's part of log q(m): codes [G·N,1+N] int32 -> [G·N] float64.
+// LogProb returns each row's part of the log probability of a graph: codes [G·N,1+N] int32 -> [G·N]
+// float64.
 func (m *GraphModels) LogProb(ctx *vti.Context, codes *graph.Node) *graph.Node {
 	next, parents := m.logProbs(ctx, codes)
 	return graph.Reshape(graph.Add(next, parents), -1)

@@ -144,8 +144,8 @@ func (o Ordered) earlier(g *graph.Graph) *graph.Node {
 const maxOrderNodes = 24
 
 // Orders returns the number of topological orders (linear extensions) of an acyclic graph, which is
-// the number of its codes (P, U). For a graph with a cycle it returns zero. The count is exact
-// below 2^53. It panics above 24 nodes.
+// the number of its codes. For a graph with a cycle it returns zero. The count is exact below 2^53.
+// It panics above 24 nodes.
 func (g *Graph) Orders() float64 {
 	if g.nodes > maxOrderNodes {
 		panic(fmt.Sprintf("graph.Graph.Orders: %d nodes, at most %d can be counted", g.nodes, maxOrderNodes))

@@ -13,11 +13,12 @@ import (
 type Sum interface {
 	// LogTotal returns the logarithm of the sum.
 	LogTotal() float64
-	// Draw draws a graph in proportion to its weight. It sets families[j] to the index of the
-	// family of node j in the list of families.
+	// Draw draws a graph in proportion to its weight. It sets families[j] to the index of node j
+	// with its parents in the list of families.
 	Draw(random *rand.Rand, families []int)
-	// Marginals returns, for each of the given number of families, the share of the sum in graphs
-	// that have the family. on is called with the progress, and returns whether to continue.
+	// Marginals returns, for each family (a node with a set of parents), the share of the sum in
+	// graphs that have it. The argument families is the number of families. on is called with the
+	// progress, and returns whether to continue.
 	Marginals(families int, on func(done, total int) bool) []float64
 }
 

@@ -8,7 +8,7 @@ import (
 	"github.com/transdim/vti/lab/dagtest"
 )
 
-// BenchmarkNetworkSweep measures one sweep over ten hidden units and the noise of a family with
+// BenchmarkNetworkSweep measures one MCMC sweep over ten hidden units and the noise of a node with
 // four parents.
 func BenchmarkNetworkSweep(b *testing.B) {
 	for _, rows := range []int{100, 1000, 7500} {

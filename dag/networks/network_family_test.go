@@ -85,10 +85,10 @@ func TestNetworkLikelihood(t *testing.T) {
 	}
 }
 
-// Particles find the evidence of families with one hidden unit, which are integrals over one
-// weight, and over log σ if the noise σ is unknown. They agree within 5 standard errors, below 0.3
-// nats, of the mean over 12 independent groups of particles. A likelihood without the determinant,
-// or a prior of another width, would be off by more than a nat.
+// Particles find the evidence of networks with one hidden unit, an integral over one weight, and
+// over log σ if the noise σ is unknown. They agree within 5 standard errors, below 0.3 nats, of the
+// mean over 12 independent groups of particles. A likelihood without the determinant, or a prior of
+// another width, would be off by more than a nat.
 func TestParticlesAgainstQuadrature(t *testing.T) {
 	for _, model := range []score.ModelOptions{{Hidden: 1, NoBias: true, Sigma: 0.6}, {Hidden: 1, NoBias: true}} {
 		p := networkProblem(t, 20, model)
@@ -208,8 +208,9 @@ func TestIslandLevels(t *testing.T) {
 }
 
 // The root mean square change of a probability by a normal error of its log odds is near the
-// integral over the error, and linear for small errors. Of two families with a small probability,
-// one with an error of 3 nats of its log evidence gets further runs, and one with 0.1 nats none.
+// integral over the error, and linear for small errors. Of two sets of parents with a small
+// probability, the one whose log evidence has an error of 3 nats gets further runs, and the one
+// with 0.1 nats none.
 func TestSwing(t *testing.T) {
 	for _, p := range []float64{5e-4, 0.1, 0.5, 0.97} {
 		require.InEpsilon(t, p*(1-p)*1e-3, score.Swing(p, 1e-3), 1e-4)
@@ -263,8 +264,8 @@ func TestPilotErrors(t *testing.T) {
 		require.Less(t, pilotError(truth-mean, 0), spread*1.5)
 	}
 	require.Equal(t, 0.3, pilotError(-1, 0.3))
-	// The pilot run of a family was 20.6 nats too small, where 12 were expected, so that its
-	// probability seemed to be 1e-6 instead of ½. Its error is large enough for further runs.
+	// A pilot run was 20.6 nats too small, where 12 were expected, so that its probability seemed
+	// to be 1e-6 instead of ½. Its error is large enough for further runs.
 	require.Greater(t, score.Swing(1e-6, pilotError(12, 3)), wantedSpread)
 	require.Less(t, score.Swing(1e-6, 3), wantedSpread)
 }

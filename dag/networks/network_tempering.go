@@ -30,17 +30,17 @@ type island struct {
 }
 
 // moves returns the length of the moves of an island (an independent group of particles), relative
-// to the first island of a family. place is the index of the island among the islands of its level.
-// Islands with odd indices move twice as long.
+// to the first island. place is the index of the island among the islands of its level. Islands
+// with odd indices move twice as long.
 func (i island) moves(place int) float64 { return float64(islandCost(i.Level) << (place % 2)) }
 
-// temper moves particles from the prior to the posterior of a family through prior · likelihood^β
-// (a sequential Monte Carlo sampler, Del Moral, Doucet and Jasra 2006). Every step raises β until
-// the effective sample size is half of the particles, draws starts of chains from them, and moves
-// each chain by several sweeps. The states of all chains after all sweeps are the particles of the
-// next step, so that no sweep is wasted (Dau and Chopin 2022). The mean of exp(LogEvidence) over
-// runs is the evidence, up to the effect of the choice of β. Hidden units can be exchanged, so that
-// the posterior has H! copies of each mode. Particles that start from the prior, which has this
+// temper moves particles from the prior to the posterior through prior · likelihood^β (a sequential
+// Monte Carlo sampler, Del Moral, Doucet and Jasra 2006). Every step raises β until the effective
+// sample size is half of the particles, draws starts of chains from them, and moves each chain by
+// several sweeps. The states of all chains after all sweeps are the particles of the next step, so
+// that no sweep is wasted (Dau and Chopin 2022). The mean of exp(LogEvidence) over runs is the
+// evidence, up to the effect of the choice of β. Hidden units can be exchanged, so that the
+// posterior has H! copies of each mode. Particles that start from the prior, which has this
 // symmetry, visit all copies equally often.
 func (n *networkFamily) temper(random *rand.Rand, l sem.Layout, f dgraph.Family, chains, sweeps int) island {
 	var out island

@@ -26,10 +26,11 @@ func (s *Scores) spreads() *spreads {
 	return out
 }
 
-// variance returns the variance of the log evidence of an island with moves of length one. This
-// variance grows with the number of parents and differs between nodes. It is estimated from
-// families of the same node whose number of parents differs by at most one. The same variance over
-// families of all nodes has the weight of priorIslands further islands.
+// variance returns the variance of the log evidence by an island (a group of particles) with moves
+// of length one, for a family (a node with its parents). This variance grows with the number of
+// parents and differs between nodes. It is estimated from families of the same node whose number of
+// parents differs by at most one. The same variance over families of all nodes has the weight of
+// priorIslands further islands.
 func (s *spreads) variance(f dgraph.Family) float64 {
 	all, count, nodeSquares, degrees := 1.0, 1.0, 0.0, 0.0 // as if there were one island with a variance of one
 	for size := max(f.Parents.Len()-1, 0); size <= min(f.Parents.Len()+1, dgraph.MaxNodes); size++ {
@@ -41,10 +42,10 @@ func (s *spreads) variance(f dgraph.Family) float64 {
 	return (priorIslands*all/count + nodeSquares) / (priorIslands + degrees)
 }
 
-// scatter returns the sum of squares of the log evidences of islands of one level (the length of
-// their moves) around their means, with its degrees of freedom. Islands with short and with long
-// moves have separate means. Variances are inversely proportional to the length of moves, so that
-// each square is multiplied by this length and stands for moves of length one.
+// scatter returns the sum of squares, around means, of the log evidences of islands (groups of
+// particles) of one level, with its degrees of freedom. Islands with short and with long moves have
+// separate means. Variances are inversely proportional to the length of moves, so that each square
+// is multiplied by this length and stands for moves of length one.
 func scatter(islands []island) (squares, degrees float64) {
 	var kinds [2][]float64
 	for k, one := range islands {
@@ -65,8 +66,8 @@ func logEvidences(islands []island) (logs []float64) {
 	return logs
 }
 
-// priorIslands is the weight of the variance estimated from other families, in islands, because the
-// few islands of one family estimate their variance poorly.
+// priorIslands is the weight of the variance estimated from other nodes and sets of parents, as a
+// number of estimates of an evidence (islands), because few islands estimate their variance poorly.
 const priorIslands = 4
 
 // combine returns the log evidence and its standard error from islands (independent groups of
@@ -104,10 +105,10 @@ func (s *Scores) settling() (mean, se float64) {
 	return mean, spread / math.Sqrt(float64(len(differences)))
 }
 
-// differences returns, for each family with islands that have short and long moves, the number of
-// parents, and the log evidence by the long moves less the log evidence by the short moves. Half of
-// the variance is added to each log evidence, because the logarithm of an unbiased estimate is too
-// small by half of its variance.
+// differences returns, for each family (a node with its parents) that has islands (groups of
+// particles) with short and long moves, the number of parents, and the log evidence by the long
+// moves less the log evidence by the short moves. Half of the variance is added to each log
+// evidence, because the logarithm of an unbiased estimate is too small by half of its variance.
 func (s *Scores) differences() (sizes, differences []float64) {
 	spreads := s.spreads()
 	for f := range s.islands {

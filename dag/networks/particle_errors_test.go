@@ -38,8 +38,8 @@ func skewedLogs(random *rand.Rand, sd float64) float64 {
 }
 
 // The stated errors of log evidences cover the truth for estimates that differ by tenths of a nat
-// or by nats, for few and for many estimates, and where the variance in other families, which is
-// used too, is twice or half as large.
+// or by nats, for few and for many estimates, and if the variance from other nodes and sets of
+// parents, used too, is twice or half as large.
 func TestErrorsOfIslands(t *testing.T) {
 	random := dagtest.Random(5)
 	for _, sd := range []float64{0.1, 0.5, 1, 2, 3} {

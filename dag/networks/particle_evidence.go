@@ -33,25 +33,26 @@ const (
 	fineChains   = 2
 	fineSweeps   = 32
 	firstIslands = 2 // number of fine islands of a family before its error is known
-	// If levelIslands islands of a family have log evidences with a standard deviation of more than
-	// levelSpread nats, the next islands belong to the next level, with moves levelSweeps times as
-	// long. If families are on a list that grows, levelCounts islands with twice this deviation are
-	// enough for the next level. Moves four times as long halve the standard deviation s, and
-	// exp(s²) − 1, the relative variance of the evidence of one island, falls by a factor of more
-	// than four for s above 0.5. Longer moves are then better than more islands.
+	// If levelIslands islands (groups of particles) have log evidences with a standard deviation of
+	// more than levelSpread nats, the next islands belong to the next level, with moves levelSweeps
+	// times as long. If families are on a list that grows, levelCounts islands with twice this
+	// deviation are enough for the next level. Moves four times as long halve the standard
+	// deviation s, and exp(s²) − 1, the relative variance of the evidence of one island, falls by a
+	// factor of more than four for s above 0.5. Longer moves are then better than more islands.
 	levelIslands = 12
 	levelSpread  = 0.6
 	levelSweeps  = 4
 	mostLevel    = 2
-	// levelCounts is the number of islands of a level that is enough to ignore lower levels.
+	// levelCounts is the number of islands (groups of particles) of a level, the length of their
+	// moves, that is enough to ignore lower levels.
 	levelCounts = 4
 )
 
 // settled returns the islands (groups of particles) that estimate the evidence of family f.
 func (s *Scores) settled(f int) []island { return settled(s.islands[f]) }
 
-// settled returns the islands of the highest level (with the longest moves) that has at least
-// levelCounts islands, or of the lowest level if no higher level has this number.
+// settled returns the islands (groups of particles) of the highest level (with the longest moves)
+// that has at least levelCounts islands, or of the lowest level if no higher level has this number.
 func settled(islands []island) []island {
 	from := len(islands)
 	for from > 0 && islands[from-1].Level == islands[len(islands)-1].Level {
@@ -108,10 +109,10 @@ const (
 	wantedSpread = 0.01
 	fineRounds   = 150
 	// repeatSpread is the number of standard errors by which a single pilot run may be too small.
-	// If its family would be probable with this larger log evidence, the run is repeated.
+	// If its set of parents would be probable with this larger log evidence, the run is repeated.
 	repeatSpread = 2
-	// certainShare times the probability of a family times the error of its log evidence is the
-	// least change that is compared with wantedSpread. The error of a family with probability 1
+	// certainShare times the probability of a set of parents times the error of its log evidence is
+	// the least change that is compared with wantedSpread. The error of a set with probability 1
 	// changes no probability, but it changes the evidence summed over all graphs.
 	certainShare = 0.01
 )
@@ -121,8 +122,9 @@ type Scores struct {
 	problem *score.Problem
 	seed    uint64
 	Shard   *shard.Shard // share of the work that this process does; nil for all of the work
-	// Listed states that the families are on a list that grows. Part is the fraction of all fine
-	// islands (groups of particles) that may begin until the list grows again; 0 stands for all.
+	// Listed states that the families (nodes with sets of parents) are on a list that grows. Part
+	// is the fraction of all fine islands (groups of particles) that may begin until the list grows
+	// again; 0 stands for all.
 	Listed bool
 	Part   float64
 	// Kept, if not nil, stores the results of runs, for a process that continues from them. Only
@@ -146,8 +148,8 @@ type Scores struct {
 	most     int        // largest value of spent
 }
 
-// NewScores returns Scores without estimates. spend is the largest number of fine islands; 0 stands
-// for a number that depends on the rows and the nodes.
+// NewScores returns Scores without estimates. spend is the largest number of fine islands (precise
+// groups of particles); 0 stands for a number that depends on the rows and the nodes.
 func NewScores(p *score.Problem, seed uint64, spend int, status func(string)) *Scores {
 	spend = cmp.Or(spend, min(max(islandWork/p.Data.Rows(), leastIslands), mostIslands)*max(1, p.Data.Nodes()/islandNodes))
 	s := &Scores{
@@ -172,8 +174,8 @@ func (s *Scores) extend() {
 	}
 }
 
-// Pilots makes pilot runs of all families of the problem that have no estimate, including families
-// added to the problem since the last call.
+// Pilots makes pilot runs of all families (nodes with sets of parents) of the problem that have no
+// estimate.
 func (s *Scores) Pilots(ctx gocontext.Context) error {
 	s.extend()
 	var batch []int
@@ -185,8 +187,8 @@ func (s *Scores) Pilots(ctx gocontext.Context) error {
 	return s.runPilots(ctx, batch)
 }
 
-// Estimate estimates evidences by pilot runs, and more precisely for families whose errors matter.
-// It returns the posterior over graphs.
+// Estimate estimates evidences by pilot runs, and more precisely where their errors matter. It
+// returns the posterior over graphs.
 func (s *Scores) Estimate(ctx gocontext.Context) (*score.Posterior, error) {
 	if err := s.PilotStage(ctx); err != nil {
 		return nil, err
@@ -224,8 +226,8 @@ func (s *Scores) PilotStage(ctx gocontext.Context) error {
 	return nil
 }
 
-// FineStage makes precise runs of families whose errors change the posterior over graphs. The
-// function sum computes this posterior from evidences.
+// FineStage makes more precise runs for evidences whose errors change the posterior over graphs.
+// The function sum computes this posterior from evidences.
 func (s *Scores) FineStage(ctx gocontext.Context, sum score.SumOfScores) (*score.Posterior, error) {
 	graphs, err := sum(ctx, s.problem.Structure, s.Scores(false), s.status)
 	for range fineRounds {
@@ -253,8 +255,8 @@ func (s *Scores) FineStage(ctx gocontext.Context, sum score.SumOfScores) (*score
 }
 
 // flattened returns the posterior over graphs with evidences raised to a power at which the errors
-// of their logarithms are only some nats. Without the power only the families of the best graph
-// would get pilot runs, and then only the families of the next best graph.
+// of their logarithms are only some nats. Without the power only the nodes and parents in the best
+// graph would get pilot runs, and then only those in the next best graph.
 func (s *Scores) flattened(ctx gocontext.Context) (*score.Posterior, error) {
 	power := math.Min(1, pilotRows/float64(s.problem.Data.Rows()))
 	structure, scores := s.problem.Structure, s.Scores(true)
@@ -267,9 +269,10 @@ func (s *Scores) flattened(ctx gocontext.Context) (*score.Posterior, error) {
 
 func (s *Scores) known(f int) bool { return s.exact[f] || len(s.islands[f]) > 0 }
 
-// pick returns the most probable families for which the function kind returns true, at most limit
-// of them. It returns fewer if the probabilities of the remaining families of this kind sum to less
-// than left/2, and nil if the probabilities of all families of this kind sum to less than left.
+// pick returns the most probable families (nodes with their parents) for which the function kind
+// returns true, at most limit of them. It returns fewer if the probabilities of the remaining
+// families of this kind sum to less than left/2, and nil if the probabilities of all families of
+// this kind sum to less than left.
 func (s *Scores) pick(graphs *score.Posterior, limit int, left float64, kind func(f int) bool) (batch []int) {
 	total := 0.0
 	for f, share := range graphs.Marginals {
@@ -290,9 +293,10 @@ func (s *Scores) pick(graphs *score.Posterior, limit int, left float64, kind fun
 	return batch[:min(limit, len(batch))]
 }
 
-// worst returns the families whose probabilities change most by the errors of their evidences. A
-// family that should get several islands (groups of particles) is repeated in the list. worst
-// returns nil if no error is large or if all allowed islands have been used.
+// worst returns the families (nodes with sets of parents) whose probabilities change most by the
+// errors of their evidences. A family that should get several islands (groups of particles) is
+// repeated in the list. worst returns nil if no error is large or if all allowed islands have been
+// used.
 func (s *Scores) worst(graphs *score.Posterior) (batch []int) {
 	spread := make([]float64, len(graphs.Marginals))
 	var families []int
@@ -320,9 +324,9 @@ func (s *Scores) worst(graphs *score.Posterior) (batch []int) {
 	return batch
 }
 
-// doubts returns families with a single pilot run whose probability would be substantial if the run
-// was too small by repeatSpread standard errors. Chains of particles that stay in a poor mode make
-// the lower tail of the errors heavy.
+// doubts returns families (nodes with their parents) with a single pilot run whose probability
+// would be substantial if the run was too small by repeatSpread standard errors. Chains of
+// particles that stay in a poor mode make the lower tail of the errors heavy.
 func (s *Scores) doubts(graphs *score.Posterior) (families []int) {
 	for f, share := range graphs.Marginals {
 		single := !s.known(f) && !s.repeated[f] && !math.IsNaN(s.pilot[f])
@@ -333,8 +337,8 @@ func (s *Scores) doubts(graphs *score.Posterior) (families []int) {
 	return families
 }
 
-// repeatPilots makes another pilot run of each family and keeps the logarithm of the mean of the
-// two evidences. One poor run lowers it by at most log 2.
+// repeatPilots makes another pilot run of each family (a node with its parents) and keeps the
+// logarithm of the mean of the two evidences. One poor run lowers it by at most log 2.
 func (s *Scores) repeatPilots(ctx gocontext.Context, batch []int) error {
 	again := make([]float64, len(s.pilot))
 	if err := s.runPilotsInto(ctx, again, "repeated pilot", batch); err != nil {
@@ -356,8 +360,8 @@ func (s *Scores) runPilots(ctx gocontext.Context, batch []int) error {
 	return nil
 }
 
-// runPilotsInto makes pilot runs of the families in batch and stores their log evidences in the
-// slice to. The argument name selects the random stream.
+// runPilotsInto makes pilot runs of the families (nodes with their parents) in batch and stores
+// their log evidences in the slice to. The argument name selects the random stream.
 func (s *Scores) runPilotsInto(ctx gocontext.Context, to []float64, name string, batch []int) error {
 	p, l := s.problem, s.problem.Layout()
 	pilots, err := s.shareIslands(ctx, name+"s", batch, nil, func(k int) island {
@@ -413,10 +417,10 @@ func (s *Scores) addIslands(ctx gocontext.Context, batch []int) error {
 	return err
 }
 
-// These constants determine the default number of fine islands. It is islandWork divided by the
-// rows, since the work of an island grows with the rows, but at least leastIslands and at most
-// mostIslands. It is then multiplied by the number of nodes divided by islandNodes, since the
-// number of families that matter grows with the nodes.
+// These constants determine the default number of islands (precise groups of particles). It is
+// islandWork divided by the rows, since the work of an island grows with the rows, but at least
+// leastIslands and at most mostIslands. It is then multiplied by the number of nodes divided by
+// islandNodes, since more sets of parents matter with more nodes.
 const (
 	islandNodes  = 10
 	islandWork   = 1_600_000

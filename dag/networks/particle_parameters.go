@@ -42,17 +42,17 @@ func (s *Scores) Judge(v *verdict.Judgement, draws []score.Draw, shares []float6
 	return rough, rise
 }
 
-// weights returns the number of weights of the network of a family.
+// weights returns the number of weights of the network of a family (a node with its parents).
 func (s *Scores) weights(f dgraph.Family) int {
 	model := s.problem.Model
 	bias := 1 - int(dgraph.Indicator(model.NoBias))
 	return model.Hidden*(f.Parents.Len()+bias) + model.Hidden + bias
 }
 
-// saturated returns the index of the family whose probability would grow most if its log evidence
-// rose by saturatedNats, or −1 if no growth matters. It considers families with unknown noise and a
-// network whose weights are not fewer than the rows. Such a network can nearly reproduce the rows
-// with almost no noise, in modes that particles may miss.
+// saturated returns the index of the family (a node with its parents) whose probability would grow
+// most if its log evidence rose by saturatedNats, or −1 if no growth matters. It considers families
+// with unknown noise and a network whose weights are not fewer than the rows. Such a network can
+// nearly reproduce the rows with almost no noise, in modes that particles may miss.
 func (s *Scores) saturated(shares []float64) int {
 	largest, at := verdict.DoubtfulEventSE, -1
 	for f, share := range shares {
@@ -94,8 +94,8 @@ func (s *Scores) unsettled(draws []score.Draw) (worst float64) {
 	return worst
 }
 
-// Parameters returns a source that draws parameters from the posterior of families. Families that
-// had only a pilot run, or none, get a precise run first.
+// Parameters returns a source that draws parameters of a node given its parents (a family) from the
+// posterior. A family that had no precise run gets one first.
 func (s *Scores) Parameters(random *rand.Rand) score.ParameterSource {
 	p, l := s.problem, s.problem.Layout()
 	linear := *p

@@ -116,7 +116,7 @@ func (s *Scores) predict(f dgraph.Family, known []float64, optimistic bool) floa
 func fitGaps(sizes, gaps []float64) (shift func(parents int) float64, scatter float64) {
 	center, _ := meanAndSpread(sizes, 0)
 	mean, _ := meanAndSpread(gaps, 0)
-	// as if there were one more family, with an average gap and one parent more than the mean
+	// as if there were one more value, with an average gap and one parent more than the mean
 	products, squares := 0.0, 1.0
 	for k, size := range sizes {
 		products += (size - center) * (gaps[k] - mean)

@@ -87,8 +87,8 @@ func fitAdditive(scores *score.Scores, families []int, nodes int, origin, effect
 	return fit
 }
 
-// posterior returns the posterior mean of the log evidence of a family, less the origin, and its
-// standard error, given the family's estimate and standard error and the regression.
+// posterior returns the posterior mean of the log evidence of a node with its parents, less the
+// origin, and its standard error, given an estimate with its standard error and the regression.
 func (a *additiveFit) posterior(f dgraph.Family, estimate, se float64) (logEvidence, posteriorSE float64) {
 	row := make([]float64, len(a.effects))
 	for _, k := range append(f.Parents.List(), len(row)-1) {

@@ -84,8 +84,8 @@ type factor struct {
 	values []float64
 }
 
-// factors returns two tables of the conditional probabilities of a node given its parents, over
-// those of these nodes that the query does not fix. One table has the posterior means of the
+// factors returns two tables of the conditional probabilities of a node given its parents. Nodes
+// that the query fixes are left out of the tables. One table has the posterior means of the
 // probabilities. The other table is drawn from their posterior, which is a Dirichlet distribution
 // for each combination of values of the parents.
 func (g *givenLevels) factors(f dgraph.Family, random *rand.Rand) (mean, drawn factor, err error) {

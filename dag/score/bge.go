@@ -29,8 +29,8 @@ type BGe struct {
 	node, rows int
 	layout     sem.Layout
 	// root is the upper triangular R with RᵀR = T + Σ (x − x̄)(x − x̄)ᵀ + n α_μ/(n + α_μ) x̄ x̄ᵀ,
-	// where the sum is over the n rows x in which the node was not set by an intervention, and x̄
-	// is their mean. R is computed by a QR decomposition of the rows, without loss of digits.
+	// where T and α_μ are constants of the prior, the sum is over the n rows x in which the node
+	// was not set by an intervention, and x̄ is their mean. R is computed by a QR decomposition.
 	root  *mat.Dense
 	data  *mat.Dense // triangular factor of the same sum without T
 	gram  []float64  // RᵀR [N·N]

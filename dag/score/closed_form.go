@@ -21,8 +21,8 @@ type Form interface {
 	// bic returns the maximum of the log likelihood less ½ log n for each parameter, in nats, with
 	// n the number of rows.
 	bic(parents dgraph.Set) float64
-	// Posterior returns a function that draws the parameters θ of a family, in the order of
-	// [sem.Layout]. Coordinates that the family does not use are zero.
+	// Posterior returns a function that draws the parameters θ of the node, in the order of
+	// [sem.Layout]. Coordinates that are not used with these parents are zero.
 	Posterior(parents dgraph.Set) func(random *rand.Rand) []float64
 	// Moments returns the posterior means and variances of the weights of the parents, in ascending
 	// order of the parents. It returns nil if weights are not part of the answer, for example if
@@ -32,8 +32,9 @@ type Form interface {
 	LogJoint(parents dgraph.Set, theta []float64) float64
 }
 
-// ClosedForm returns the form of a node for the rows without soft interventions. If mechanisms are
-// neural networks it returns the form of linear mechanisms, as a first approximation.
+// ClosedForm returns the [Form] (evidences and posteriors) of a node for the rows without soft
+// interventions. For neural networks it returns the form of linear mechanisms, as a first
+// approximation.
 func (p *Problem) ClosedForm(node int) Form {
 	switch p.Model.Mechanism {
 	case sem.BGe:
@@ -51,7 +52,7 @@ func (p *Problem) LinearForm(node int) *LinearForm {
 	return NewLinearForm(p.Data, node, p.Layout(), p.Model.PriorSD)
 }
 
-// Forms returns the forms of all nodes.
+// Forms returns the [Form] of every node, with which evidences and posteriors are computed.
 func (p *Problem) Forms() []Form {
 	if p.Mixed != nil {
 		return p.Mixed

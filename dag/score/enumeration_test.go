@@ -118,8 +118,8 @@ func enumerationSets() (sets []enumerationSet) {
 	return sets
 }
 
-// build returns the problem of a table, its values by row, and whether each row counts for each
-// node, that is, does not set it.
+// build returns the problem of a table, its values by row, and, by row and node, whether the row
+// does not set the node.
 func (s enumerationSet) build(t *testing.T, seed uint64) (p *score.Problem, values [][]float64, counted [][]bool) {
 	t.Helper()
 	random := dagtest.Random(seed)

@@ -76,8 +76,8 @@ func (s *countStack) sum(counts []int32, cells int) (sum float64) {
 	return sum
 }
 
-// table returns a slice with log Γ(a + n) − log Γ(a) for each n (the result of rising), with a = α
-// divided by the given number of cells, or nil if there are more than mostDense cells.
+// table returns a slice with log Γ(a + n) − log Γ(a) for each n (the result of rising), with a the
+// imaginary sample size divided by the number of cells, or nil for more than mostDense cells.
 func (s *countStack) table(cells int) []float64 {
 	if cells > mostDense {
 		return nil

@@ -26,7 +26,7 @@ type LinearForm struct {
 	root [][]float64
 }
 
-// NewLinearForm returns the form of a node.
+// NewLinearForm returns the [Form] of a node (its evidences and posteriors) with linear mechanisms.
 func NewLinearForm(d *tables.Data, node int, layout sem.Layout, priorSD float64) *LinearForm {
 	l := &LinearForm{node: node, rows: d.RowsOf(node), layout: layout, priorSD: priorSD, noise: exact.Noise{Log: math.Log(layout.Sigma)}}
 	if layout.Sigma == 0 {

@@ -32,7 +32,7 @@ const (
 	levelVariance     = 1.0
 )
 
-// logisticForm is the form of a category of a mixed table: p(level l | x) ∝ exp(η_l) with η = H Θ
+// logisticForm is the [Form] of a category in a mixed table: p(level l | x) ∝ exp(η_l) with η = H Θ
 // x. H holds the orthonormal contrasts of the levels, and Θ coefficients with independent normal
 // priors. x is a one followed by the columns of the parents, less their means over the rows in
 // which no intervention set the node. The log posterior of Θ is strictly concave. Evidences are

@@ -14,17 +14,18 @@ import (
 // from one group of particles; the number is 0 for a draw that depends on no other.
 type ParameterSource func(family int) (theta []float64, island int)
 
-// Mixture is a list of families with the posterior probability of each family. For every node the
-// probabilities of its families add up to one.
+// Mixture is a list of families (nodes with sets of parents) with their posterior probabilities.
+// For every node the probabilities of its families add up to one.
 type Mixture struct {
-	// Families holds the families, and Shares the probability of each.
+	// Families holds nodes with sets of parents, and Shares the posterior probability of each of
+	// them.
 	Families []dgraph.Family
 	Shares   []float64
 	// SE holds the standard errors of the log evidences behind the probabilities; nil for none.
 	SE []float64
 }
 
-// Graph returns the graph that consists of the given families, one for each node.
+// Graph returns the graph in which each node has the parents given by an index of m.Families.
 func (m Mixture) Graph(families []int) *dgraph.Graph {
 	parents := make([]dgraph.Set, len(families))
 	for j, f := range families {
@@ -33,9 +34,9 @@ func (m Mixture) Graph(families []int) *dgraph.Graph {
 	return dgraph.FromParents(parents)
 }
 
-// Draws returns a function that draws one of the families that satisfy a condition, in proportion
-// to their probabilities, and returns its index in m.Families. It returns nil if no family
-// satisfies the condition.
+// Draws returns a function that draws one of the families (nodes with sets of parents) that satisfy
+// a condition, in proportion to their probabilities, and returns its index in m.Families. Draws
+// returns nil if no family satisfies the condition.
 func (m Mixture) Draws(random *rand.Rand, condition func(dgraph.Family) bool) func() int {
 	var places []int
 	var shares []float64

@@ -36,8 +36,9 @@ type ModelOptions struct {
 	// EdgePenalty is λ: the prior probability of a graph is proportional to exp(−λ edges), in place
 	// of Graphs; 0 for no penalty.
 	EdgePenalty float64 `json:"edge_penalty"`
-	// ExpectedDegree is a number of parents. It sets λ such that graphs would have this mean number
-	// of parents per node if acyclicity were ignored; 0 for no such prior.
+	// ExpectedDegree is a number of parents. It sets the penalty λ of an edge such that graphs
+	// would have this mean number of parents per node if acyclicity were ignored; 0 for no such
+	// prior.
 	ExpectedDegree float64 `json:"expected_degree"`
 	// ImaginarySampleSize is α for categories: the weight of the prior, in rows, spread evenly over
 	// all combinations of values; 0 stands for 1.

@@ -15,7 +15,7 @@ import (
 // Scores holds the log evidences of F families (nodes with sets of parents). All slices have length
 // F, in the order of Families.
 type Scores struct {
-	// Families holds the families that have scores.
+	// Families holds the nodes with sets of parents to which the log evidences belong.
 	Families []dgraph.Family
 	// LogEvidence is ℓ_j(pa) = log p(x_j | x_pa) in nats, and SE its standard error, which is zero
 	// for exact scores.
@@ -26,8 +26,8 @@ type Scores struct {
 	KHat, Missed []float64
 }
 
-// Posterior is the distribution over graphs given by log evidences of families (scores) and a
-// prior. It is exact up to the errors of the scores.
+// Posterior is the distribution over graphs given by scores (log evidences of nodes given their
+// parents) and a prior. It is exact up to the errors of the scores.
 type Posterior struct {
 	// Structure is the set of possible graphs, and Scores holds the log evidences.
 	Structure dgraph.Structure
@@ -42,10 +42,10 @@ type Posterior struct {
 	drawn    float64 // effective number of draws if graphs were drawn; 0 if they were summed
 }
 
-// NewPosterior sums over all graphs that the structure allows. The families of scores are the
-// families of the structure. Sums are possible for up to 14 nodes with the prior over graphs, and
-// up to 20 with the prior over orders. status, if not nil, is called with the progress. The error
-// wraps the error of ctx.
+// NewPosterior sums over all graphs that the structure allows. scores must have all its families
+// (nodes with sets of parents), in the order of structure.Families. Sums are possible for up to 14
+// nodes with the prior over graphs, and up to 20 with the prior over orders. status, if not nil, is
+// called with the progress. The error wraps the error of ctx.
 func NewPosterior(ctx gocontext.Context, structure dgraph.Structure, scores Scores, status func(string)) (*Posterior, error) {
 	if err := structure.Validate(); err != nil {
 		return nil, err
@@ -106,7 +106,7 @@ const sumPause = 2 * time.Second
 // EdgeProbabilities returns the probabilities of all entries of the adjacency matrix [N][N].
 func (p *Posterior) EdgeProbabilities() [][]float64 { return p.Mixture().Edges(p.Structure.Nodes) }
 
-// Mixture returns the families with their posterior probabilities.
+// Mixture returns the nodes with sets of parents (families) and their posterior probabilities.
 func (p *Posterior) Mixture() Mixture {
 	return Mixture{Families: p.Scores.Families, Shares: p.Marginals, SE: p.Scores.SE}
 }
@@ -151,8 +151,8 @@ const mostCounted = 20
 // fraction of draws if the sum over graphs is unknown, or if topological orders cannot be counted.
 func (p *Posterior) describe(d *Draw, count int) {
 	logWeight := -p.logTotal
-	// Errors dℓ_f of the scores of families f change the probability of a graph A by d log p(A) =
-	// Σ_f (1[f in A] − p(f)) dℓ_f.
+	// Errors dℓ_f of the scores of nodes with parents f change the probability of a graph A by d
+	// log p(A) = Σ_f (1[f in A] − p(f)) dℓ_f.
 	variance := dgraph.Square(p.LogEvidenceSE)
 	for j, f := range d.Families {
 		logWeight += p.Scores.LogEvidence[f] + p.Structure.Prior.LogWeight(j, p.Scores.Families[f].Parents)
@@ -231,7 +231,8 @@ func (p *Posterior) EdgeErrors(draws []Draw) [][]float64 {
 			continue
 		}
 		for i := range nodes {
-			// the probability of the edge given this family, less its probability without it
+			// the probability of the edge given this set of parents, less its probability without
+			// it
 			effect := (dgraph.Indicator(family.Parents.Has(i)) - probabilities[i][family.Node]) / (1 - share)
 			into[i][family.Node] += dgraph.Square(swing * effect)
 		}

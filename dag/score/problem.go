@@ -22,8 +22,8 @@ type Problem struct {
 	// Centers holds, for each node, the values that its mechanism subtracts from the columns in
 	// place of an intercept [N][N]; nil if nothing is subtracted.
 	Centers [][]float64
-	// Mixed holds the forms of all nodes for mixed mechanisms, which keep computed evidences; nil
-	// for other mechanisms.
+	// Mixed holds the [Form] of every node for mixed mechanisms, with the evidences computed so
+	// far; nil for other mechanisms.
 	Mixed []Form
 	// AllModels makes results list every graph and equivalence class that was drawn.
 	AllModels bool
@@ -188,7 +188,8 @@ func (p *Problem) CheckScore(f dgraph.Family, score float64) error {
 	return nil
 }
 
-// MaxFamilies is the largest number of families whose evidences are estimated one by one.
+// MaxFamilies is the largest number of families (nodes with sets of parents) whose evidences are
+// estimated one by one.
 const MaxFamilies = 1 << 16
 
 // checkImputed returns an error if mechanisms of the problem do not allow drawing missing cells.

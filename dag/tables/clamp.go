@@ -36,7 +36,7 @@ func parseClamp(text string, t *table.Table) (c clamp, err error) {
 	return c, nil
 }
 
-// clampColumns returns the columns that mark the rows of clamps. These columns are not nodes.
+// clampColumns returns the columns that mark rows in which nodes were set. They are not nodes.
 func clampColumns(t *table.Table, texts []string) (names []string, err error) {
 	for _, text := range texts {
 		c, err := parseClamp(text, t)

@@ -344,7 +344,7 @@ func (d *Data) Nodes() int { return len(d.Names) }
 // value in this row. Rows in which j was set from outside do not count.
 func (d *Data) Counts(row, j int) bool { return d.Counted == nil || d.Counted[row][j] }
 
-// CountedRows returns the indices of the rows that count for node j (see Counts).
+// CountedRows returns the indices of the rows in which node j was not set from outside.
 func (d *Data) CountedRows(j int) (rows []int) {
 	for row := range d.Rows() {
 		if d.Counts(row, j) {
@@ -354,5 +354,5 @@ func (d *Data) CountedRows(j int) (rows []int) {
 	return rows
 }
 
-// RowsOf returns the number of rows that count for node j (see Counts).
+// RowsOf returns the number of rows in which node j was not set from outside.
 func (d *Data) RowsOf(j int) int { return len(d.CountedRows(j)) }

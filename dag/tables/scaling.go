@@ -99,7 +99,7 @@ func (d *Data) center() error {
 	return nil
 }
 
-// Means returns, for each node, the means of all columns over the rows that count for the node
+// Means returns, for each node, the means of all columns over the rows that do not set the node
 // [N][N].
 func (d *Data) Means() [][]float64 {
 	means := make([][]float64, d.Nodes())
