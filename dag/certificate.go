@@ -50,9 +50,9 @@ type Certificate struct {
 	Chains int    `json:"chains,omitempty"`
 	RHat   Number `json:"rhat,omitzero"`
 	ESS    Number `json:"ess,omitzero"`
-	// SearchedParents is the size up to which all sets of parents were evaluated before the chains
-	// began, to find parents that matter only together. It is 0 if the constraints allow no larger
-	// sets.
+	// SearchedParents is the size up to which all sets of parents were evaluated before Markov
+	// chains began, to find parents that matter only together. It is 0 if the constraints allow no
+	// larger sets.
 	SearchedParents int `json:"searched_parents,omitempty"`
 
 	// Unclear names the columns that hold few different whole numbers and were taken as continuous,
@@ -132,8 +132,8 @@ func (c *Certificate) addWeights(v *verdict.Judgement, scores *score.Posterior, 
 
 // addFound lowers the verdict for the faults of an incomplete list of families (nodes with sets of
 // parents): families that may be missing, the posterior probability of the families found last
-// (left), and differences between the chains. For each node, families that were not on the first
-// list may have a posterior probability of at most the argument most.
+// (left), and differences between the Markov chains over graphs. For each node, families that were
+// not on the first list may have a posterior probability of at most the argument most.
 func (c *Certificate) addFound(families *foundFamilies, sums *walk.ListedGraphs, posterior *score.Posterior, left, most float64) {
 	v := &verdict.Judgement{Verdict: c.Verdict, Reasons: c.Reasons}
 	v.Limit(families.grown(posterior), most, math.Inf(1), "q(m) did not draw families that have %.2g of the probability of a node: other graphs may have been missed")

@@ -96,9 +96,9 @@ func (f *foundFamilies) small(j int, parents dgraph.Set, last, more int) {
 	}
 }
 
-// judge lowers the verdict if the list does not hold all families. A family that is not on the list
-// may be probable although none of its neighbours is, for instance when parents matter only
-// together. Nothing bounds the probability of such families.
+// judge lowers the verdict if the list does not hold all families (nodes with sets of parents). A
+// family that is not on the list may be probable although none of its neighbours is, for instance
+// when parents matter only together. Nothing bounds the probability of such families.
 func (f *foundFamilies) judge(v *verdict.Judgement) {
 	if have, all := float64(len(f.list)), f.structure.CountFamilies(); have < all {
 		v.Lower(verdict.Doubtful, "%.0f of %.4g sets of parents were looked at, small ones and sets near probable ones: others may have been missed", have, all)

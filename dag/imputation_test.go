@@ -74,9 +74,9 @@ func agreesWith(t *testing.T, p *score.Problem, seed uint64, completions func(vi
 	}
 }
 
-// For categories the chains agree with a sum over all values of four missing cells. One of these
-// cells is in a row with an intervention on another node. A fifth missing cell whose value an
-// intervention sets does not change the answer.
+// For categories, Markov chains over graphs agree with a sum over all values of four missing cells.
+// One of these cells is in a row with an intervention on another node. A fifth missing cell whose
+// value an intervention sets does not change the answer.
 func TestImputedCategories(t *testing.T) {
 	text := "a,b,c,set,drug\nu,x,1,,0\nu,x,1,,0\nv,y,1,,0\nv,NA,2,,0\nu,x,NA,,0\nv,y,2,,0\nNA,y,2,,0\nu,x,1,b,0\nv,y,2,,0\nu,y,1,,0\nu,NA,1,c,0\nv,y,2,,0\nNA,x,2,,1\nu,x,1,,1\n"
 	p, err := dagtest.Missing(t, text, tables.DataOptions{Discrete: []string{"c"}, Intervened: "set", Clamp: []string{"drug=a:v"}}, score.ModelOptions{})
@@ -91,8 +91,9 @@ func TestImputedCategories(t *testing.T) {
 	agreesWith(t, p, 3, fourBinaryCells(p))
 }
 
-// For numbers the chains agree with a sum over a grid of values of two missing cells. A third
-// missing cell belongs to a node that an intervention sets to the node's least value.
+// For numbers, Markov chains over graphs agree with a sum over a grid of values of two missing
+// cells. A third missing cell belongs to a node that an intervention sets to the node's least
+// value.
 func TestImputedNumbers(t *testing.T) {
 	random, text := dagtest.Random(4), strings.Builder{}
 	text.WriteString("a,b,c,drug\n")
@@ -127,9 +128,9 @@ func TestImputedNumbers(t *testing.T) {
 	})
 }
 
-// With soft interventions, rows where a node has another mechanism, the chains agree with a sum
-// over the values of missing cells. The other mechanism belongs to the node of the cell or to an
-// effect of this node.
+// With soft interventions, rows where a node has another mechanism, Markov chains over graphs agree
+// with a sum over the values of missing cells. The other mechanism belongs to the node of the cell
+// or to an effect of this node.
 func TestImputedSoftInterventions(t *testing.T) {
 	text := "a,b,c,soft\nu,x,1,\nu,x,1,\nv,y,1,\nv,NA,2,\nu,x,2,\nv,y,2,\nu,y,2,b\nu,NA,1,b\nv,x,2,b\nv,NA,1,b\nu,y,1,b\nNA,x,2,b\n"
 	p, err := dagtest.Missing(t, text, tables.DataOptions{Discrete: []string{"c"}, SoftIntervened: "soft"}, score.ModelOptions{})
@@ -169,8 +170,8 @@ func TestImputedSoftInterventions(t *testing.T) {
 	})
 }
 
-// The error states why imputation is impossible. Methods other than chains refuse tables with
-// imputed cells.
+// The error states why imputation is impossible. Methods other than Markov chains refuse tables
+// with missing cells to be imputed.
 func TestImputationErrors(t *testing.T) {
 	text := "a,b\n1.5,2\n2.5,NA\n3,4.5\n4,1\n5,2.5\n"
 	p, err := dagtest.Missing(t, text, tables.DataOptions{}, score.ModelOptions{})

@@ -32,8 +32,8 @@ type output struct {
 type found struct {
 	certificate *Certificate
 	graphs      graphEstimates
-	// log evidence of the scaled columns and its standard error; NaN for chains, which give no
-	// evidence
+	// log evidence of the scaled columns and its standard error; NaN for Markov chains, which give
+	// no evidence
 	logEvidence, logEvidenceSE float64
 
 	families score.Mixture

@@ -17,7 +17,7 @@ import (
 
 // GraphChainsConfig configures RunGraphChains.
 type GraphChainsConfig struct {
-	// Chains configures the chains.
+	// Chains configures the Markov chains over graphs.
 	Chains walk.ChainConfig
 	// Truth is the true graph, which is compared with the answer; nil for none.
 	Truth *dgraph.Graph

@@ -46,7 +46,7 @@ type RunConfig struct {
 
 // RunGraphFlow trains one flow over the parameters of mechanisms together with q(m), a distribution
 // over orders of the nodes and the edges along them. The gradient for q(m) is the score-function
-// estimator (the VTI paper, section 5.2).
+// estimator (Davies et al. 2025, section 5.2).
 //
 // With cfg.Undivided it is the published method: q(m) is a masked autoregressive network over the
 // digits of the order and the bits of edges, and the flow is over the parameters of all nodes

@@ -93,7 +93,8 @@ func TestSplinesAreNamed(t *testing.T) {
 	}
 }
 
-// TestSplineAnswers checks total effects, queries and chains for a curve whose values are known.
+// TestSplineAnswers checks total effects, queries and Markov chains over graphs with splines for a
+// curve whose values are known.
 func TestSplineAnswers(t *testing.T) {
 	testkit.Slow(t)
 	random := rand.New(rand.NewPCG(5, 6))

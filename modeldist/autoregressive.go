@@ -34,8 +34,8 @@ type AutoregressiveConfig struct {
 
 // Autoregressive is the distribution q(m) = ∏ q(m_s | m_1 … m_{s−1}) over codes m with S sites
 // (digits). One residual masked network gives all conditionals, with an output for each outcome of
-// a site (MADE+; the VTI paper, section 3.2 and appendix F.8). Its memory grows with the number of
-// sites and not with the number of models.
+// a site (MADE+; Davies et al. 2025, section 3.2 and appendix F.8). Its memory grows with the
+// number of sites and not with the number of models.
 //
 // The network reads the outcomes of earlier sites as [space.Features]. Probabilities are computed
 // from its outputs in float64.

@@ -39,7 +39,7 @@ func (c CategoricalConfig) Validate() error {
 }
 
 // Categorical is the distribution q(m) ∝ exp ψ_m with one trainable logit for each code of a space
-// (the VTI paper, section 3.2). All its arithmetic is in float64.
+// (Davies et al. 2025, section 3.2). All its arithmetic is in float64.
 type Categorical struct {
 	cards   []int
 	initial []float64 // ψ at the start; 0 for excluded models, whose logits are never read

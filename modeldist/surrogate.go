@@ -17,7 +17,7 @@ import (
 )
 
 // DefaultBeta is the default weight β of the standard deviation in the upper confidence bound, as
-// in the experiments of the VTI paper.
+// in the experiments of Davies et al. (2025).
 const DefaultBeta = 2
 
 // Belief is a kind of probabilistic belief about the rewards of models in a [Surrogate].
@@ -69,15 +69,15 @@ type SurrogateConfig struct {
 	Seed uint64
 }
 
-// Surrogate is q(m) ∝ p(m) exp u(m) (the VTI paper, equation 14) over models that can be listed.
-// The utility u(m) of model m is computed from a Gaussian belief about its expected reward, which
-// is learned from the rewards of draws and not by a gradient. The table of log p + u is a variable,
-// so sampling and densities are as in a [Categorical]. The belief is kept in Go memory, and only
-// Store copies it to a variable.
+// Surrogate is q(m) ∝ p(m) exp u(m) (Davies et al. 2025, equation 14) over models that can be
+// listed. The utility u(m) of model m is computed from a Gaussian belief about its expected reward,
+// which is learned from the rewards of draws and not by a gradient. The table of log p + u is a
+// variable, so sampling and densities are as in a [Categorical]. The belief is kept in Go memory,
+// and only Store copies it to a variable.
 //
-// With a diagonal belief, u is computed for all M models after every batch. With a Gaussian process
-// it is computed after 1, 2, 4, … batches and then every M/(4B) batches of B draws, so that the
-// number of computed utilities is at most four times the number of drawn models.
+// If beliefs about models are independent, u is computed for all M models after every batch. With a
+// Gaussian process it is computed after 1, 2, 4, … batches and then every M/(4B) batches of B
+// draws, so that the number of computed utilities is at most four times the number of drawn models.
 type Surrogate struct {
 	table   *Categorical
 	cfg     SurrogateConfig

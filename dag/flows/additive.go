@@ -26,10 +26,10 @@ type Additive struct {
 	// the node was not set from outside [N·N·N]; only for linear mechanisms.
 	roots  []float64
 	rows   []float64 // number of rows in which each node was not set from outside [N]
-	logSDs []float64 // prior means of log σ [N]
+	logSDs []float64 // prior mean of the log noise scale log σ of each node [N]
 }
 
-// NewAdditive returns the mechanisms of a problem.
+// NewAdditive returns the linear or network mechanisms of the nodes of a problem.
 func NewAdditive(p *score.Problem) *Additive {
 	t := &Additive{problem: p, layout: p.Layout()}
 	for j := range p.Data.Nodes() {

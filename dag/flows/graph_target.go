@@ -37,8 +37,9 @@ func NewGraphTarget(s dgraph.Structure, m Mechanism) *GraphTarget {
 // constant.
 func (t *GraphTarget) Normalised() bool { return !math.IsNaN(t.logMass) }
 
-// AsTarget returns the target in the form that vti.Fit takes. It has the quadratic approximations
-// of the mechanism, if the mechanism has them and there are not too many coordinates for a matrix.
+// AsTarget returns the target in the form that vti.Fit takes. It has the mechanism's quadratic
+// approximations of log densities, if there are any and a matrix of all coordinates is not too
+// large.
 func (t *GraphTarget) AsTarget() vti.Target {
 	quadratic, ok := t.mechanism.(quadratics)
 	if !ok || t.Codes.Dim() > cosmic.MaxCoupledDim {
@@ -64,9 +65,9 @@ func (t *GraphTarget) Decode(code []int32, theta []float64, to *score.Sample) er
 	return err
 }
 
-// Lenient returns a target for chains that change one digit of the code at a time. It ignores the
-// bits of required and forbidden edges, so that the order can change alone. The probability of a
-// graph is divided equally among all values of the ignored bits.
+// Lenient returns a target for Markov chains that change one digit of the code at a time. It
+// ignores the bits of required and forbidden edges, so that the order can change alone. The
+// probability of a graph is divided equally among all values of the ignored bits.
 func (t *GraphTarget) Lenient() *GraphTarget {
 	sp, out := *t.Codes, *t
 	sp.lenient, out.Codes = &t.structure, &sp
@@ -201,7 +202,7 @@ func (t *GraphTarget) LogJoint(codes, mask, theta *graph.Node) *graph.Node {
 	return graph.ReduceSum(graph.Reshape(each, batch, -1), -1)
 }
 
-// quadraticGraphs is a GraphTarget whose mechanism has quadratic approximations.
+// quadraticGraphs is a GraphTarget whose mechanism has quadratic approximations of log densities.
 type quadraticGraphs struct {
 	*GraphTarget
 	quadratic quadratics

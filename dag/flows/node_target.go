@@ -48,7 +48,7 @@ func (t *NodeTarget) LogJoint(codes, mask, theta *graph.Node) *graph.Node {
 	return t.mechanism.LogJoint(nodeOf(codes), parentsOf(codes), mask, theta)
 }
 
-// quadraticNodes is a NodeTarget whose mechanism has quadratic approximations.
+// quadraticNodes is a NodeTarget whose mechanism has quadratic approximations of log densities.
 type quadraticNodes struct {
 	*NodeTarget
 	quadratics
@@ -56,7 +56,7 @@ type quadraticNodes struct {
 
 var _ vti.QuadraticTarget = quadraticNodes{}
 
-// Quadratic returns the quadratic approximations of the mechanism.
+// Quadratic returns quadratic approximations of the log densities of each node's parameters.
 func (t quadraticNodes) Quadratic(codes, mask *graph.Node, dtype dtypes.DType) (precision, linear *graph.Node) {
 	return t.quadratics.Quadratic(nodeOf(codes), mask, dtype)
 }

@@ -68,7 +68,7 @@ func logLayers(nodes int, sets []float64) float64 {
 	return logsum.Of(last[nodes][1:])
 }
 
-// symmetric reports whether the structure treats all nodes alike.
+// symmetric reports whether prior and constraints treat all nodes alike.
 func (s Structure) symmetric() bool { return s.Prior.ByEdge == nil && !s.constrained() }
 
 func (s Structure) constrained() bool {

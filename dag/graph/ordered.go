@@ -11,15 +11,16 @@ import (
 )
 
 // Ordered encodes an acyclic graph by an order of its N nodes and the edges from earlier to later
-// nodes (appendix F.7 of the VTI paper). The first N−1 digits of a code, with N, N−1, …, 2 values,
-// are the Lehmer code of the order. A digit with two values follows for each pair of positions s <
-// t, row by row in the strictly upper triangular matrix U. U_st is 1 if the node at position s is a
-// parent of the node at position t. The adjacency matrix is A = PᵀUP, where P_tj is 1 if node j is
-// at position t. Every code is thus acyclic, and a graph has one code for each of its topological
-// orders.
+// nodes (Davies et al. 2025, appendix F.7). The first N−1 digits of a code, with N, N−1, …, 2
+// values, are the Lehmer code of the order. A digit with two values follows for each pair of
+// positions s < t, row by row in the strictly upper triangular matrix U. U_st is 1 if the node at
+// position s is a parent of the node at position t. The adjacency matrix is A = PᵀUP, where P_tj is
+// 1 if node j is at position t. Every code is thus acyclic, and a graph has one code for each of
+// its topological orders.
 type Ordered struct{ nodes int }
 
-// NewOrdered returns the code of graphs over at least two nodes; it panics on fewer.
+// NewOrdered returns the encoding of graphs over the given number of nodes. It panics below two
+// nodes.
 func NewOrdered(nodes int) Ordered {
 	if nodes < 2 {
 		panic(fmt.Sprintf("graph.NewOrdered: %d nodes, want at least 2", nodes))

@@ -43,7 +43,7 @@ func FormsOf(form Form) []Form {
 	return []Form{form}
 }
 
-// LogEvidence returns the sum of the log evidences of all mechanisms.
+// LogEvidence returns the sum of the log evidences of all mechanisms of the node.
 func (c *changedForm) LogEvidence(parents dgraph.Set) float64 {
 	sum := c.Form.LogEvidence(parents)
 	for _, other := range c.others {

@@ -380,7 +380,7 @@ func TestEdgesAgainstEnumeration(t *testing.T) {
 	}
 }
 
-// checkChains fails if chains have the verdict that they can be trusted, and are wrong.
+// checkChains fails if Markov chains over graphs have the best verdict, trusted, and are wrong.
 func (s enumerationSet) checkChains(t *testing.T, seed int, p *score.Problem, want [][]float64) {
 	chains, err := dag.RunGraphChains(t.Context(), p, dag.GraphChainsConfig{Chains: walk.ChainConfig{Seed: uint64(seed)}})
 	require.NoError(t, err, s.name)

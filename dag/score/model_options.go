@@ -55,7 +55,7 @@ func (o ModelOptions) withDefaults() ModelOptions {
 	return o
 }
 
-// checkKind returns an error if the mechanisms do not fit a column.
+// checkKind returns an error if a column has categories or numbers that the mechanisms do not take.
 func (o ModelOptions) checkKind(d *tables.Data) error {
 	categories := o.Mechanism == sem.Categorical // whether nodes must be categories
 	j := 0

@@ -14,7 +14,7 @@ import (
 	"github.com/transdim/vti/internal/logsum"
 )
 
-// randomStructure returns a structure with random constraints if constrained is set.
+// randomStructure returns a set of allowed graphs, with random constraints if constrained is set.
 func randomStructure(random *rand.Rand, nodes int, constrained, orders bool) dgraph.Structure {
 	s := dgraph.FreeStructure(nodes)
 	s.Orders, s.Prior = orders, dgraph.SparsePrior(s.Nodes)

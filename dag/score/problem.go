@@ -17,7 +17,7 @@ type Problem struct {
 	Data      *tables.Data
 	Model     ModelOptions
 	Structure dgraph.Structure
-	// Constraints are the constraints that Structure expresses.
+	// Constraints holds the constraints on graphs from which Structure was made.
 	Constraints tables.Constraints
 	// Centers holds, for each node, the values that its mechanism subtracts from the columns in
 	// place of an intercept [N][N]; nil if nothing is subtracted.
@@ -92,7 +92,7 @@ func (p *Problem) LogJacobian() (sum float64) {
 	return sum
 }
 
-// Priors describes mechanisms and priors, one per line.
+// Priors describes the mechanisms of nodes and the priors, one per line.
 func (p *Problem) Priors() []string {
 	m := p.Model
 	if m.Mechanism == sem.Categorical {
@@ -202,8 +202,7 @@ func (p *Problem) checkImputed() error {
 	}
 }
 
-// Layout returns the layout of the parameters θ. It has no coordinates for mechanisms whose
-// parameters are integrated out.
+// Layout returns the order of the parameters θ of a node. It is empty if they are integrated out.
 func (p *Problem) Layout() sem.Layout {
 	mechanism := p.Model.Mechanism
 	switch mechanism {
