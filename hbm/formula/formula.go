@@ -214,7 +214,7 @@ func sumText(terms []Term) string {
 	return strings.Join(parts, " + ")
 }
 
-// Index returns the place of t in terms, or −1 if t is not among them.
+// Index returns the index of t in terms, or −1 if t is not among them.
 func Index(terms []Term, t Term) int { return slices.IndexFunc(terms, t.Same) }
 
 // Union returns terms, followed by the terms of more that are not among them.

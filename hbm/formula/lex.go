@@ -8,7 +8,7 @@ import (
 
 // token is a word or sign of a formula.
 type token struct {
-	kind     rune   // a sign as it is, or one of the kinds below
+	kind     rune   // the sign itself, or one of the kinds below
 	text     string // text of a name or number
 	position int    // in characters from 1
 }

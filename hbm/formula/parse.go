@@ -386,7 +386,7 @@ func (p *formulaParser) groups() ([]Term, error) {
 		if v.Transform != AsIs && v.Transform != AsFactor {
 			return nil, p.fail(t.position, "a group is a column as it is, without %s()", v.Transform)
 		}
-		v = Variable{Column: v.Column, Position: v.Position} // every group is a label
+		v = Variable{Column: v.Column, Position: v.Position} // values of group columns are labels
 		if current = current.times(Term{v}); len(current) > maxFormulaDepth {
 			return nil, p.fail(t.position, "more than %d columns in a group", maxFormulaDepth)
 		}

@@ -115,7 +115,7 @@ func quotedName(name string) string {
 	return "`" + name + "`"
 }
 
-// quotedText returns a text in quotes that it does not contain.
+// quotedText returns a text in quotation marks that do not occur in the text.
 func quotedText(text string) string {
 	if strings.Contains(text, `"`) {
 		return "'" + text + "'"

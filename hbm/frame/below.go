@@ -11,7 +11,7 @@ import (
 )
 
 // Below returns the frame of the rows that the run has seen, followed by the rows of a new table,
-// and the place of the first new row. It adds notes to rows, and leaves rows.Y nil unless every new
+// and the index of the first new row. It adds notes to rows, and leaves rows.Y nil unless every new
 // row has a response. If the response has trials, or weights that count rows, a new row stands for
 // one row without a response, unless repeat is true.
 func (f *Frame) Below(seen, fresh *table.Table, options Options, rows *predict.Rows, repeat bool) (frame *Frame, first int, err error) {

@@ -66,7 +66,7 @@ func (l *labelSet) ordered() (labels []string, rank []int32) {
 }
 
 // slicedGrouping is a grouping of a table by slices. It holds its groups in order of appearance
-// and, once all are known, the place of each key in the order of their labels.
+// and, once all are known, the index of each key in the order of labels.
 type slicedGrouping struct {
 	group  formula.Term
 	keys   []cellKey

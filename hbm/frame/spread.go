@@ -40,7 +40,7 @@ func VaryingSpread(values []float64) float64 {
 	return spreadUnless(zerosAndOnes(values), values, CentreAndSpread)
 }
 
-// VaryingSpread returns the divisor of a column of a grouping.
+// VaryingSpread returns the divisor of a varying column, by the indices of grouping and column.
 func (f *Frame) VaryingSpread(grouping, column int) float64 {
 	values := mat.Col(nil, column, f.Groupings[grouping].Z)
 	if f.Reduced == nil {

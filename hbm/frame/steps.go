@@ -28,7 +28,7 @@ func (f *Frame) EffectColumns() (list []int) {
 	return list
 }
 
-// StepsFrom returns the number of columns of the effect that begins at column j: its steps if
+// StepsFrom returns the number of columns of the effect that begins at column j: its steps if it is
 // monotonic, or 1.
 func (f *Frame) StepsFrom(j int) int {
 	count := 1
