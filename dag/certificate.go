@@ -107,8 +107,8 @@ func certifyParticles(s *networks.Scores, posterior *score.Posterior, graphs []s
 	return c
 }
 
-// certifyChains judges chains by the worst R-hat, effective draws and error among their summaries.
-// draws is the number of draws of each chain.
+// certifyChains judges Markov chains over graphs by the worst R-hat, effective draws and error
+// among their summaries. draws is the number of draws of each chain.
 func certifyChains(chains, draws int, worst rjmcmc.Summary) *Certificate {
 	c := &Certificate{
 		KHat: Number(math.NaN()), WorstSE: Number(worst.MCSE), Draws: chains * draws,

@@ -77,8 +77,8 @@ func concludeChains(p *score.Problem, ctx gocontext.Context, o output, c *Certif
 	return conclude(p, ctx, o, f)
 }
 
-// chainEstimates returns the estimates of chains. Standard errors of all events use the same number
-// of effective draws, the argument independent.
+// chainEstimates returns the estimates of Markov chains over graphs. Standard errors of all events
+// use the same number of effective draws, the argument independent.
 func chainEstimates(edges walk.Edges, graphs []score.Draw, independent float64) graphEstimates {
 	return graphEstimates{edges.Probabilities, edges.Errors, graphs, walk.ShareOf(graphs, independent)}
 }

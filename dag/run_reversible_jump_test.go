@@ -56,7 +56,7 @@ func TestChainsAgreeWithExactSums(t *testing.T) {
 	}
 }
 
-// Chains start in allowed graphs, some sparse and some dense.
+// Reversible-jump chains start in allowed graphs, some sparse and some dense.
 func TestStartsOfChains(t *testing.T) {
 	s := dgraph.FreeStructure(5)
 	s.Required[1], s.Allowed[3], s.MaxParents = dgraph.SetOf(4), dgraph.SetOf(0, 1), 2

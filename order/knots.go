@@ -240,7 +240,7 @@ func (b *branch) add(set []int, log float64) {
 	}
 }
 
-// sum walks over all sets twice: once to sum, and once to draw.
+// sum visits all sets of knots twice: once to sum, and once to draw.
 func (k *knots) sum(ctx gocontext.Context, draws int, random *rand.Rand) (*knotSum, error) {
 	branches := make([]*branch, len(k.places)+1)
 	for b := range branches {

@@ -102,7 +102,8 @@ func (l *Lists) remove(code []int32, z []float64, size, place int) (item int32) 
 	return item
 }
 
-// blocks returns the part of z with the coordinates of the places from first to last−1.
+// blocks returns the part of the coordinates z that belongs to the places first to last−1 of a
+// list.
 func (l *Lists) blocks(z []float64, first, last int) []float64 {
 	return z[l.fixed+first*l.width : l.fixed+last*l.width]
 }

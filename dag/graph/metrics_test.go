@@ -90,7 +90,7 @@ func TestAUROC(t *testing.T) {
 	}
 }
 
-// FewestReversals agrees with the smallest distance of all acyclic graphs.
+// FewestReversals agrees with the smallest distance from the graph to any acyclic graph.
 func TestFewestReversals(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 4))
 	families := make([][]Set, 4)

@@ -216,8 +216,9 @@ func (b *BGe) draws(columns []int, s float64) func(random *rand.Rand) (sigma flo
 	}
 }
 
-// Moments returns the moments of a multivariate t distribution. The variances are the diagonal of
-// E[σ²] (RᵀR)⁻¹.
+// Moments returns the posterior moments of the weights, whose distribution is a multivariate t. The
+// variances are the diagonal of E[σ²] (RᵀR)⁻¹, with R the triangular factor of the parents'
+// columns.
 func (b *BGe) Moments(parents dgraph.Set) (means, variances []float64) {
 	left, right, rest := b.regression(parents.List())
 	k := len(left)

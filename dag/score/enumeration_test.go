@@ -35,7 +35,7 @@ type enumerationSet struct {
 	// value returns the value of node j in a row, given the nodes before it, the noise of all nodes
 	// and the number of the row.
 	value func(j int, before, noise []float64) float64
-	// set names the node that is set from outside in a row, which then has setValue; −1: none
+	// set returns the node that is set from outside to setValue in a row, or −1 for none
 	set      func(row int) int
 	setValue float64
 }

@@ -11,7 +11,7 @@ import (
 // ParameterSource draws the parameters theta of a family, a node with a set of parents, from their
 // posterior. The argument is the index of the family in a list. Parameters that the family does not
 // use are 0. Draws of a family with the same island number depend on each other, because they come
-// from one group of particles; the number is 0 for a draw that depends on no other.
+// from one group of particles; the number is 0 for a draw that is independent of all others.
 type ParameterSource func(family int) (theta []float64, island int)
 
 // Mixture is a list of families (nodes with sets of parents) with their posterior probabilities.
