@@ -16,8 +16,8 @@
 //	feats   ξ, δ(m)   the model as input of a network             [B, C] float
 //
 // Models are numbered in mixed radix with site 0 most significant, so that counting through the
-// numbers changes the last site fastest. Functions on graph nodes work on a batch of codes. Each
-// has a counterpart on the host that works on one code, with the same numbering.
+// numbers changes the last site fastest. Functions that build computation graphs work on a batch of
+// codes. Each has a counterpart in plain Go that works on one code, with the same numbering.
 //
 //	s, err := space.NewSubsets(3, []int{0}, [][]int{{1}, {2}}) // an intercept and two predictors
 //	if err != nil {

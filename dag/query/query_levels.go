@@ -164,8 +164,9 @@ func (g *givenLevels) place(nodes []int, codes map[int]int) (place int) {
 	return place
 }
 
-// marginal returns the product of factors, summed over all nodes except the target, by level of the
-// target. The next node to sum over is always the one with the smallest table.
+// marginal returns the product of factors (tables over the values of nodes), summed over all nodes
+// except the target, by level of the target. The next node to sum over is always the one with the
+// smallest table.
 func (g *givenLevels) marginal(factors []factor) ([]float64, error) {
 	for {
 		best, least := -1, 0

@@ -67,8 +67,9 @@ type logisticDraws struct {
 	logs, pairs []float64 // log weights of draws, and logs of the mean weights of pairs
 }
 
-// pair draws coefficients, and adds them and their mirror image at the mode with their weights. In
-// the mean of a pair the skewness of the posterior cancels.
+// pair draws coefficients, and appends them and their mirror image at the mode, with their
+// importance weights, to the draws in to. In the mean of a pair the skewness of the posterior
+// cancels.
 func (q *logisticProposal) pair(random *rand.Rand, to *logisticDraws) {
 	theta := make([]float64, len(q.Mode()))
 	logQ := q.Draw(random, theta)

@@ -20,9 +20,9 @@ import (
 )
 
 // The BDeu score of a table that is small enough to count by hand: a = 0,0,0,1,1 and b = 0,0,1,1,1,
-// with α = 1. The evidence of a is Γ(1)/Γ(6) Γ(3.5)/Γ(.5) Γ(2.5)/Γ(.5). The evidence of b given a,
-// with α/q = ½ and α/(q r) = ¼, is [Γ(.5)/Γ(3.5) Γ(2.25)/Γ(.25) Γ(1.25)/Γ(.25)] [Γ(.5)/Γ(2.5)
-// Γ(2.25)/Γ(.25)].
+// with imaginary sample size α = 1. The evidence of a is Γ(1)/Γ(6) Γ(3.5)/Γ(.5) Γ(2.5)/Γ(.5). The
+// evidence of b given a, with q = 2 values of a, r = 2 levels, α/q = ½ and α/(q r) = ¼, is
+// [Γ(.5)/Γ(3.5) Γ(2.25)/Γ(.25) Γ(1.25)/Γ(.25)] [Γ(.5)/Γ(2.5) Γ(2.25)/Γ(.25)].
 func TestBDeuByHand(t *testing.T) {
 	parsed, err := table.Parse("hand.csv", []byte("a,b\n0,0\n0,0\n0,1\n1,1\n1,1\n"))
 	require.NoError(t, err)
