@@ -8,18 +8,18 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// Margins that are added to the standard errors when two certificates are compared, for rounding
-// and bias, which the standard errors do not include. Larger margins would hide a missed mode.
+// Margins for rounding and bias, which standard errors do not include. They are added to the
+// standard errors when two certificates are compared. Larger margins would hide a missed mode.
 // Smaller margins would make correct answers doubtful.
 const (
 	agreeingOutcome = 0.01 // for the probability of an outcome
 	agreeingMean    = 0.05 // for a mean, in posterior standard deviations
-	agreeingSD      = 0.1  // for a posterior standard deviation, relative to it
+	agreeingSD      = 0.1  // for a posterior standard deviation, as a fraction of it
 	// comparedInclusion is the smallest inclusion probability at which the mean and standard
 	// deviation of a coordinate are compared.
 	comparedInclusion = 0.05
-	// favoured is the probability of a model above which chains that never visit the model are said
-	// to have missed it.
+	// favoured is a probability. Chains that never visit a model with a larger probability are said
+	// to have missed the model.
 	favoured = 0.02
 )
 
@@ -45,10 +45,11 @@ func (c *Certificate) EvidenceText() string {
 	return fmt.Sprintf("%.2f ± %.2g", c.LogEvidence, c.LogEvidenceSE)
 }
 
-// MissedByWeights describes the evidence that draws around modes found and importance weights of
-// draws from a flow missed. It returns "" if nothing was missed. An estimate from weights is too
-// small if the largest weights are missing, and rarely too large, so that additional evidence lies
-// where the flow does not reach.
+// MissedByWeights compares two estimates of the log evidence: modes comes from draws around the
+// modes that a search found, and weights from importance weights of draws from a flow. It describes
+// by how much the second falls short of the first, or returns "" if it does not, to within the
+// errors. Importance weights estimate too little evidence where the flow misses a mode, and rarely
+// too much.
 func MissedByWeights(modes, weights *Certificate) string {
 	margin := agreeingEvidence + agreeingErrors*math.Hypot(modes.LogEvidenceSE, weights.LogEvidenceSE)
 	if less := modes.LogEvidence - weights.LogEvidence; less > margin {
@@ -57,9 +58,9 @@ func MissedByWeights(modes, weights *Certificate) string {
 	return ""
 }
 
-// MissedByChains describes the evidence or the model that importance weights found and chains
-// missed. It returns "" if nothing was missed. Unreliable weights find too little evidence, rarely
-// too much.
+// MissedByChains describes by how much the evidence found by chains falls short of the evidence
+// found by importance weights, or a probable model that the chains never visited. It returns "" if
+// there is neither. Unreliable weights find too little evidence, rarely too much.
 func MissedByChains(weights, chains *Certificate) string {
 	margin := agreeingEvidence + agreeingErrors*math.Hypot(weights.LogEvidenceSE, chains.LogEvidenceSE)
 	if less := weights.LogEvidence - chains.LogEvidence; less > margin {
@@ -71,7 +72,7 @@ func MissedByChains(weights, chains *Certificate) string {
 	}
 	for _, model := range weights.Models {
 		byWeights := model.Certified > favoured+agreeingErrors*model.SE
-		byQ := model.Q > favoured && model.KHat > psis.Reliable // the weights are no better than q
+		byQ := model.Q > favoured && model.KHat > psis.Reliable // with such a k̂ the weights are no better than q
 		if (byWeights || byQ && weights.Complete) && !visited[space.Key(model.Code)] {
 			return fmt.Sprintf("they never visited model %v, of probability %.2g by weights and %.2g by q", model.Code, model.Certified, model.Q)
 		}
@@ -81,8 +82,8 @@ func MissedByChains(weights, chains *Certificate) string {
 
 // Disagreement describes the first difference between two certificates that exceeds their errors.
 // It returns "" if they agree. It compares the log evidences, the probabilities of all outcomes of
-// sites, and the mean and standard deviation of every coordinate of theta given that the model uses
-// the coordinate.
+// the sites (entries) of a model's code, and the mean and standard deviation of every coordinate of
+// theta given that the model uses the coordinate.
 func Disagreement(sp space.Space, a, b *Certificate) string {
 	if !a.EvidenceNear(b.LogEvidence, b.LogEvidenceSE) {
 		return fmt.Sprintf("log evidences differ by %.2g", math.Abs(a.LogEvidence-b.LogEvidence))

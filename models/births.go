@@ -14,8 +14,8 @@ import (
 )
 
 // Settings of certification by births and deaths. They set the work of a run, not its result, since
-// the verdict shows whether chains of these lengths suffice. Half and twice give the same answers,
-// in 0.6 and 2.0 of the processor time (docs/benchmarks/constants.md).
+// the verdict shows whether chains of these lengths suffice. Half and twice these values give the
+// same answers, in 0.6 and 2.0 times the processor time (docs/benchmarks/constants.md).
 const (
 	// birthChains chains run for birthBurnIn sweeps of burn-in, then for birthFirst sweeps, then
 	// longer if needed, up to birthLongest sweeps. Every birthThin-th sweep is kept. The chains are
@@ -25,33 +25,35 @@ const (
 	birthFirst   = 2048
 	birthLongest = 1 << 17
 	birthThin    = 4
-	// birthESS is the number of effective draws at which chains end, if no precision is requested.
-	// Chains that are late (Config.Late) end with the effective draws of a trusted answer.
+	// birthESS is the number of effective draws at which chains end if no precision is requested.
+	// Once the time is over (Config.Late), chains end with the fewest effective draws that a
+	// trusted answer may have.
 	birthESS = 2000
 	// checkingRHat and checkingESS are the R-hat and the number of effective draws at which the
-	// tempered chains end that check the answer.
+	// tempered chains end, which check the answer.
 	checkingRHat, checkingESS = 1.03, 400
 )
 
-// MayBear reports whether the application has a birth-death process over the models
-// (Known.BirthDeath).
+// MayBear reports whether the engine can certify by Births: whether the application has a
+// birth-death process over models (Known.BirthDeath).
 func (e *Engine) MayBear() bool {
 	_, masks := e.Space.(space.RowMasker)
 	return e.Known.BirthDeath != nil && masks
 }
 
-// Births certifies by birth-death chains. Tempered chains with independent random numbers check
-// them: the answer is confirmed if the two sets of chains agree. In each set half of the chains
-// start from the prior, and half from models of the largest size. The evidence is Σ p(m) p(y | m)
-// over the models m that the tempered chains visited, divided by the fraction of draws of the
-// untempered chains that are one of these models.
+// Births certifies by chains over models that add members (births) and remove members (deaths). A
+// second set of such chains, tempered and with independent random numbers, checks them: the answer
+// is confirmed if the two sets agree. In each set half of the chains start from the prior, and half
+// from models of the largest size. The evidence is Σ p(m) p(y | m) over the models m that the
+// tempered chains visited, divided by the fraction of draws of the untempered chains that are one
+// of these models.
 func (x *Visited) Births(ctx context.Context, cfg Config) (*Certificate, error) {
 	long, err := x.birthChains(ctx, cfg, "births", []float64{1}, EnoughRHat, birthESS)
 	if err != nil {
 		return nil, err
 	}
-	// With the smallest power, a chain visits models (sets of items, such as predictors) with
-	// almost nothing in common, but still of sizes that are probable in the posterior.
+	// At the smallest power of the posterior a chain visits models that have almost no members in
+	// common, but whose sizes are still probable in the posterior.
 	powers := []float64{1, 0.8, 0.6}
 	checking, err := x.birthChains(ctx, cfg, "tempered", powers, checkingRHat, checkingESS)
 	if err != nil {
@@ -83,7 +85,7 @@ func (x *Visited) Births(ctx context.Context, cfg Config) (*Certificate, error) 
 	default:
 		c.Confirmed = true
 	}
-	if !cfg.KeepModels && x.AnswerOnly && c.Verdict != Trusted { // weights over models follow
+	if !cfg.KeepModels && x.AnswerOnly && c.Verdict != Trusted { // the caller then certifies by weights over models, drawn from q(m)
 		err = x.Q.Fit(ctx, codesOfChains(long), nil)
 	}
 	return c, err
@@ -100,8 +102,9 @@ func (e *Engine) birthChains(ctx context.Context, cfg Config, name string, power
 	})
 }
 
-// birthCertificate returns the certificate of chains, with the evidence computed from the models
-// that the other chains visited. mixed is the largest R-hat at which chains have mixed.
+// birthCertificate returns the certificate of chains. Its evidence is computed from the models that
+// a second set of chains, the argument other, visited. mixed is the largest R-hat of chains that
+// have mixed.
 func (x *Visited) birthCertificate(ctx context.Context, chains, other *rjmcmc.Result, mixed float64, stream string) (*Certificate, error) {
 	log, se, err := x.evidenceByVisits(ctx, chains, other)
 	if err != nil {
@@ -121,15 +124,15 @@ func (x *Visited) birthCertificate(ctx context.Context, chains, other *rjmcmc.Re
 	return c, nil
 }
 
-// resolvedEvidence is the largest standard error of a log evidence by visits that counts as
-// resolved: the limit of a trusted answer (verdict.DoubtfulEvidenceSE).
+// resolvedEvidence is the largest standard error, in nats, of a log evidence by evidenceByVisits
+// with which an answer can be trusted (verdict.DoubtfulEvidenceSE).
 const resolvedEvidence = 0.2
 
-// evidenceByVisits estimates the log evidence. With M the set of models that the chains other
-// visited, it is the log of Σ p(m) p(y | m) over M, known in closed form, less the log of the
-// fraction of the draws of chains that lie in M. M comes from other chains, because the fraction of
-// draws of a chain in models that it chose itself is too large. The standard error comes from the
-// differences between chains.
+// evidenceByVisits estimates the log evidence. With M the set of models that the second set of
+// chains (the argument other) visited, the estimate is the log of Σ p(m) p(y | m) over M, known in
+// closed form, less the log of the fraction of the draws of chains that lie in M. M comes from
+// other chains, because the fraction of a chain's draws that lie in models chosen by the same chain
+// is too large. The standard error comes from the differences between chains.
 func (x *Visited) evidenceByVisits(ctx context.Context, chains, other *rjmcmc.Result) (log, se float64, err error) {
 	chosen := map[string]bool{}
 	var codes [][]int32

@@ -39,11 +39,11 @@ const (
 	// reliable.
 	Chains
 	// CollapsedChains stands for tempered chains over models and latent variables, with the
-	// parameters integrated out (Known.Collapsed). Populations of annealed states check them
-	// instead of weights.
+	// parameters integrated out (Known.Collapsed). Populations of annealed states check the chains,
+	// since there are no weights to do so.
 	CollapsedChains
-	// BirthsAndDeaths stands for chains over models that add and remove members by birth and death
-	// (Known.BirthDeath). Tempered chains check them.
+	// BirthsAndDeaths stands for chains over models that add members (such as predictors) by births
+	// and remove them by deaths (Known.BirthDeath). Tempered chains check them.
 	BirthsAndDeaths
 )
 
@@ -53,7 +53,7 @@ var bases = enum.New[Basis]("basis of a certificate", "weights", "exact sum", "c
 // deaths".
 func (b Basis) String() string { return bases.String(b) }
 
-// MarshalText writes the name.
+// MarshalText writes the text of String.
 func (b Basis) MarshalText() ([]byte, error) { return bases.Marshal(b) }
 
 // UnmarshalText reads the output of MarshalText.
@@ -70,8 +70,9 @@ type Certificate struct {
 	// Confirmed reports whether two independent methods, weights and tempered chains, agree within
 	// their errors on evidences, probabilities, means and standard deviations.
 	Confirmed bool
-	// RHat is the largest R-hat of the tempered chains behind the certificate, and 0 for weights.
-	// With chains KHat is NaN, and ESS is the smallest effective number of draws of a quantity.
+	// RHat is the largest R-hat of the tempered chains behind the certificate, and 0 if weights are
+	// behind it. If chains are, KHat is NaN, and ESS is the smallest effective number of draws
+	// among all quantities.
 	RHat float64
 	// KHat is the Pareto shape k̂ of the importance weights. In a complete certificate, whose
 	// models have separate weights, KHat is the smallest shape such that the models with a larger
@@ -106,15 +107,15 @@ type Certificate struct {
 	// larger than all weights drawn.
 	Missed float64
 
-	// mixedRHat is the largest R-hat at which chains agree; 0 stands for verdict.DoubtfulRHat.
+	// mixedRHat is the largest R-hat of chains that have mixed; 0 stands for verdict.DoubtfulRHat.
 	mixedRHat float64
 	// unlisted is the probability of the models that an exact sum does not list.
 	unlisted float64
-	// byModel holds weighted draws of models without parameters, for probabilities, if Sample was
-	// resampled from them; nil if Sample itself has the weights.
+	// byModel holds weighted draws of models without parameters if Sample was resampled from them.
+	// Probabilities of models then come from byModel. It is nil if Sample itself has the weights.
 	byModel *WeightedSample
-	// others holds the probabilities of the outcome of one site of the code given the outcomes of
-	// all other sites; nil if they are unknown.
+	// others holds the probabilities of the outcome of one site (entry of the code) given the
+	// outcomes of all other sites; nil if they are unknown.
 	others *conditionals
 }
 
@@ -128,20 +129,20 @@ type Estimate struct {
 	// LogEvidence is log p(y | m), and LogEvidenceSE its standard error, in nats. They are NaN if
 	// no draw has weight.
 	LogEvidence, LogEvidenceSE float64
-	// KHat is the Pareto shape of the weights of the Draws draws of the model. It is +Inf if there
-	// are too few draws, and NaN if the model has no separate weights.
+	// Draws is the number of draws of the model, and KHat the Pareto shape of their weights. KHat
+	// is +Inf if there are too few draws, and NaN if the model has no separate weights.
 	KHat  float64
 	Draws int
 }
 
-// Resolved reports whether LogEvidence is known to within its error. It is not if the Pareto shape
-// of its weights is too large for its number of draws, or if its error is above a nat. Improbable
-// models get few draws, and their estimates may be off by any amount.
+// Resolved reports whether LogEvidence is known to within its error. It is unknown if the Pareto
+// shape of its weights is too large for its number of draws, or if its error is above a nat.
+// Improbable models get few draws, and their estimates may be off by any amount.
 func (m Estimate) Resolved() bool {
 	return finite(m.LogEvidence) && m.LogEvidenceSE <= 1 && !(m.KHat > psis.ReliableFor(m.Draws))
 }
 
-// EstimatesOf returns an estimate of every model with only its code.
+// EstimatesOf returns an Estimate for every code, with only the field Code set.
 func EstimatesOf(codes [][]int32) []Estimate {
 	models := make([]Estimate, len(codes))
 	for i, code := range codes {
@@ -189,8 +190,8 @@ func (s *WeightedSample) Dependent() []int {
 	return s.ModelDraw
 }
 
-// Lower lowers the verdict to the verdict to, unless it is already as low, and adds a reason,
-// formatted as by fmt.Sprintf.
+// Lower lowers the verdict to the argument to, unless the verdict is already that low, and adds a
+// reason, formatted as by fmt.Sprintf.
 func (c *Certificate) Lower(to Verdict, format string, args ...any) {
 	verdict.Lower(&c.Verdict, &c.Reasons, to, format, args...)
 }
@@ -211,8 +212,8 @@ func (c *Certificate) Judge() {
 	c.Verdict, c.Reasons = j.Verdict, j.Reasons
 }
 
-// measured returns the precision of a certificate, without the diagnostics of its weights or
-// chains.
+// measured returns the precision of a certificate for package verdict, without the diagnostics of
+// its weights or chains.
 func (c *Certificate) measured() verdict.Measured {
 	m := verdict.Measured{ESS: c.ESS, Draws: c.Draws, Event: "a model", EvidenceSE: c.LogEvidenceSE, NonFinite: c.NonFinite}
 	for _, model := range c.Models {
@@ -221,7 +222,7 @@ func (c *Certificate) measured() verdict.Measured {
 	return m
 }
 
-// SetQ sets Q of the models from log q(m).
+// SetQ sets the field Q of each model from log q(m), in the order of Models.
 func (c *Certificate) SetQ(logModel []float64) {
 	for i, value := range logModel {
 		c.Models[i].Q = math.Exp(value)

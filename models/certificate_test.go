@@ -8,7 +8,7 @@ import (
 )
 
 // A certificate is judged by its weights or its chains, by its draws, and by the largest error of a
-// model's probability. Package verdict has the limits.
+// model's probability. The limits are in package verdict.
 func TestJudge(t *testing.T) {
 	nan := math.NaN()
 	for name, test := range map[string]struct {
@@ -44,7 +44,8 @@ func TestJudge(t *testing.T) {
 	require.Len(t, both.Reasons, 2)
 }
 
-// Frequencies must equal Probability event by event, for both kinds of certificate.
+// Frequencies, which computes the probabilities of many events at once, must equal Probability
+// event by event, for complete and for incomplete certificates.
 func TestFrequencies(t *testing.T) {
 	complete := &Certificate{Complete: true, Models: []Estimate{
 		{Code: []int32{0, 1}, Certified: 0.5, LogEvidenceSE: 0.1}, {Code: []int32{1, 1}, Certified: 0.3, LogEvidenceSE: 0.2}, {Code: []int32{1, 0}, Certified: 0.2, LogEvidenceSE: math.NaN()},

@@ -20,9 +20,9 @@ const (
 )
 
 // enoughOf returns the number of effective draws at which an event of probability ½ has the
-// requested precision, and a third more, because the differences between few chains estimate errors
-// only roughly. The argument most is an upper bound of the result, and the result itself if no
-// precision is requested.
+// requested precision, plus a third, because the differences between few chains estimate errors
+// only roughly. The result is at most the argument most, and equals it if no precision is
+// requested.
 func (c Config) enoughOf(most float64) float64 {
 	if c.Precision == 0 {
 		return most
@@ -38,13 +38,13 @@ func codesOfChains(chains *rjmcmc.Result) [][]int32 {
 	return codes
 }
 
-// rareOutcome is the probability below which an outcome, or its complement, is ignored when the
-// agreement of chains is judged: its probability has a small error, and the R-hat of a few visits
-// is noise.
+// rareOutcome is a probability. An outcome that is rarer, or whose complement is, is ignored when
+// the agreement of chains is judged: its probability has a small error, and the R-hat of a few
+// visits is noise.
 const rareOutcome = 0.01
 
 // WorstOf returns the largest R-hat and the smallest effective number of draws among the log
-// density and all outcomes of sites that are neither rare nor nearly certain.
+// density and all outcomes of sites (entries of a code) that are neither rare nor nearly certain.
 func WorstOf(sp space.Space, chains *rjmcmc.Result) rjmcmc.Summary {
 	worst := chains.LogDensitySummary()
 	outcomes, members := space.Outcomes(sp)
@@ -78,8 +78,8 @@ func WorstOf(sp space.Space, chains *rjmcmc.Result) rjmcmc.Summary {
 	return worst
 }
 
-// Tempered returns the certificate of tempered chains. Chains whose R-hat is at most mixed agree.
-// stream is the prefix of the names of the random streams.
+// Tempered returns the certificate of tempered chains. The largest R-hat of chains that have mixed
+// is the argument mixed. stream is the prefix of the names of the random streams.
 func (e *Engine) Tempered(chains *rjmcmc.Result, mixed float64, stream string) (*Certificate, error) {
 	log, se := chains.LogEvidence()
 	c, err := e.certificateOfChains(chains, mixed, stream, log, se)
@@ -96,7 +96,7 @@ func (e *Engine) certificateOfChains(chains *rjmcmc.Result, mixed float64, strea
 	if math.IsNaN(worst.RHat) {
 		worst.RHat, worst.ESS = math.Inf(1), 0
 	}
-	// negatively correlated draws may have an effective number above their number
+	// the effective number of negatively correlated draws may exceed the number of draws
 	c := &Certificate{Basis: Chains, KHat: math.NaN(), RHat: worst.RHat, mixedRHat: mixed, ESS: min(worst.ESS, float64(chains.Draws())), Draws: chains.Draws()}
 	c.LogEvidence, c.LogEvidenceSE = logEvidence, se
 	sample := &c.Sample
@@ -121,7 +121,7 @@ func (e *Engine) certificateOfChains(chains *rjmcmc.Result, mixed float64, strea
 	return c, e.Conclude(c)
 }
 
-// fillQ sets q(m) of the models of c, to NaN with AnswerOnly.
+// fillQ sets q(m) of the models of c, or sets it to NaN if AnswerOnly is true.
 func (e *Engine) fillQ(c *Certificate) error {
 	if e.AnswerOnly {
 		c.SetQ(slices.Repeat([]float64{math.NaN()}, len(c.Models)))

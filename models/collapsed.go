@@ -15,8 +15,8 @@ import (
 )
 
 // Settings of certification of a collapsed posterior, whose parameters are integrated out. They set
-// the work of a run, not its result, since chains and populations must agree. Half and twice give
-// the same answers (docs/benchmarks/constants.md).
+// the work of a run, not its result, since chains and populations must agree. Half and twice these
+// values give the same answers (docs/benchmarks/constants.md).
 const (
 	// collapsedGroups populations of collapsedParticles states each are annealed. If their result
 	// is too imprecise, the next round has morePopulations times the number of states. There are at
@@ -26,12 +26,13 @@ const (
 	morePopulations    = 4
 	collapsedRounds    = 3
 	// ladderStep is the number of annealing steps between two neighbouring temperatures of the
-	// chains. An annealing step leaves nine tenths of the draws effective, so that about half of
-	// the exchanges between neighbouring temperatures are accepted.
+	// chains. The annealing steps are chosen so that each leaves nine tenths of the draws
+	// effective. About half of the exchanges of states between neighbouring temperatures are then
+	// accepted.
 	ladderStep = 3
 	// collapsedChains chains run for collapsedFirst iterations at first, and for collapsedLongest
-	// iterations at most. Every collapsedThin-th iteration is kept. An iteration is a sweep, which
-	// decorrelates states more than an iteration of chains over parameters.
+	// iterations at most. Every collapsedThin-th iteration is kept. An iteration is a sweep over
+	// all latent variables.
 	collapsedChains  = 32
 	collapsedBurnIn  = 256
 	collapsedFirst   = 512
@@ -39,8 +40,8 @@ const (
 	collapsedThin    = 2
 )
 
-// MayCollapse reports whether the engine can certify by Collapsed: Known has Collapsed and no
-// Evidences, and the space has masks of single models.
+// MayCollapse reports whether the engine can certify by Collapsed: the field Known.Collapsed is
+// set, Known.Evidences is not, and the space gives the mask of a single model (space.RowMasker).
 func (e *Engine) MayCollapse() bool {
 	_, masks := e.Space.(space.RowMasker)
 	return e.Known.Collapsed != nil && masks && e.Known.Evidences == nil
@@ -91,8 +92,9 @@ func (e *Engine) Collapsed(ctx context.Context, cfg Config) (*Certificate, error
 	return certificate, nil
 }
 
-// chainsUntil runs chains over models until enough returns true. It calls enough with the chains so
-// far, and with the largest R-hat and the smallest effective number of draws of a quantity.
+// chainsUntil runs chains over models until the function enough returns true. It calls enough with
+// the chains so far, their largest R-hat, and their smallest effective number of draws of a
+// quantity.
 func (e *Engine) chainsUntil(ctx context.Context, target rjmcmc.Collapsed, cfg Config, name string, settings rjmcmc.CollapsedConfig, enough func(chains *rjmcmc.Result, worst rjmcmc.Summary) bool) (*rjmcmc.Result, error) {
 	settings.Seed = e.random(cfg.Stream + "/" + name).Uint64()
 	settings.Enough = func(chains *rjmcmc.Result) bool { return enough(chains, WorstOf(e.Space, chains)) }

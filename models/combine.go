@@ -11,8 +11,8 @@ import (
 	"github.com/transdim/vti/internal/verdict"
 )
 
-// mostBound is the largest standard error of a probability that is taken from the bound of an
-// evidence: a fiftieth of verdict.DoubtfulMissed, too small to call for more draws.
+// mostBound is the largest standard error of a probability that Combine takes from the upper bound
+// of an evidence: a fiftieth of verdict.DoubtfulMissed, too small to call for more draws.
 const mostBound = 1e-4
 
 // Sum is the posterior over models from prior probabilities and evidences.
@@ -20,26 +20,28 @@ type Sum struct {
 	// Probability is the posterior probability of each model, and SE its standard error by the
 	// delta method over independent evidences. With p_m the probability of model m, and s_m the
 	// standard error of its log evidence, Var p_m = p_m² ((1 − 2 p_m) s_m² + Σ_k p_k² s_k²). If the
-	// weights of a model are unreliable, its SE is at least the probability that the bound of its
-	// evidence would give it, but not more than mostBound by this rule: if more could be missed,
-	// KHat lowers the verdict.
+	// weights of a model are unreliable, its SE is at least the probability that the model would
+	// gain if its evidence were Evidence.Bound, or mostBound if that is smaller. A larger possible
+	// gain shows in KHat, which then lowers the verdict.
 	Probability, SE []float64
 	// LogEvidence is log Σ_m p(m) p(y | m) in nats, and LogEvidenceSE its standard error, √(Σ p_m²
 	// s_m²).
 	LogEvidence, LogEvidenceSE float64
 	// KHat is the smallest Pareto shape such that models with larger shapes hold together at most a
-	// tenth of the probability (verdict.BadMass). It is NaN if the other models have no weights.
-	// The shape of all weights together would mislead, since a mixture of many well-behaved tails
-	// looks like a heavy tail. A model with unreliable weights counts with the bound of its
-	// evidence, if the bound is larger, because the weights may have missed most of the evidence.
+	// tenth of the probability (verdict.BadMass). It is NaN if the models without weights hold the
+	// remaining nine tenths. The shape of all weights together would mislead, since a mixture of
+	// many well-behaved tails looks like a heavy tail. A model with unreliable weights counts with
+	// Evidence.Bound in place of a smaller estimate, because its weights may have missed most of
+	// the evidence.
 	KHat float64
 	// Missed is an estimate of the share of the posterior that lies where weights are larger than
-	// all weights drawn. Models are taken to miss their shares independently. A model with
-	// unreliable weights and no bound of its evidence counts with the largest evidence of a model.
+	// all weights drawn. The shares missed by different models are treated as independent. A model
+	// with unreliable weights and without an upper bound of its evidence counts as if it had the
+	// largest evidence of all models.
 	Missed float64
-	// ESS is the effective number of the Draws draws (Kish 1965) when the draws of each model share
-	// its probability in proportion to their weights: 1 / Σ_m (p_m² / ESS_m), where ESS_m is the
-	// effective number of draws of model m. It is +Inf for closed forms.
+	// ESS is the effective number of draws (Kish 1965) of all Draws draws together: 1 / Σ_m (p_m² /
+	// ESS_m), where p_m is the probability of model m, shared by its draws in proportion to their
+	// weights, and ESS_m their effective number. It is +Inf for closed forms.
 	ESS float64
 	// Draws is the number of draws behind all evidences.
 	Draws int
@@ -93,8 +95,8 @@ func Combine(logPrior []float64, evidence []Evidence) Sum {
 	return s
 }
 
-// unbounded returns the posterior probability of the models whose evidences have no bound, when
-// each of them is given the largest evidence of a model.
+// unbounded returns the posterior probability of the models whose evidences have no upper bound,
+// computed as if each of them had the largest evidence of the other models.
 func unbounded(logPrior []float64, evidence []Evidence, logTotal float64) float64 {
 	largest, priors := math.Inf(-1), 0.0
 	for i, found := range evidence {
@@ -109,11 +111,11 @@ func unbounded(logPrior []float64, evidence []Evidence, logTotal float64) float6
 	return share / (1 + share)
 }
 
-// TypicalKHat returns the smallest Pareto shape such that parts of the posterior with larger shapes
-// hold together at most a tenth of the probability (verdict.BadMass). kHat holds the shape of each
-// part, and share its probability. The probabilities need not sum to one. A NaN stands for a part
-// without weights, and lies below every shape. The result is +Inf if all parts together hold at
-// most a tenth.
+// TypicalKHat returns the smallest Pareto shape k̂ such that the parts of the posterior (such as
+// models) with larger shapes hold together at most a tenth of the probability (verdict.BadMass).
+// kHat holds the shape of each part, and share its probability. The probabilities need not sum to
+// one. A shape of NaN stands for a part without weights, and counts as smaller than every number.
+// The result is +Inf if all parts together hold at most a tenth.
 func TypicalKHat(kHat, share []float64) float64 {
 	order := rank.Order(len(kHat), func(a, b int) int { return cmp.Compare(kHat[b], kHat[a]) })
 	exceeding := 0.0
@@ -125,11 +127,13 @@ func TypicalKHat(kHat, share []float64) float64 {
 	return math.Inf(1)
 }
 
-// EffectiveOf returns the effective number of draws of an answer from n draws of a posterior which
-// is itself known as precisely as from ess draws: 1 / (1/ess + 1/n).
+// EffectiveOf returns the effective number of draws of an answer that is computed from n draws of
+// an estimated posterior: 1 / (1/ess + 1/n). The estimate of the posterior is as precise as ess
+// draws.
 func EffectiveOf(ess float64, n int) float64 { return 1 / (1/ess + 1/float64(n)) }
 
-// These are the inputs of package verdict, by names that other modules can use.
+// These types are the inputs and the result of package verdict, under names that other modules can
+// use.
 type (
 	// Measured is the precision of a computation.
 	Measured = verdict.Measured

@@ -27,8 +27,8 @@ func TestClosedForms(t *testing.T) {
 }
 
 // Over repeated estimates of the evidences of three models, probabilities and the log evidence
-// scatter by their standard errors. ESS equals the effective number of draws (Kish 1965) of the
-// sample of all models.
+// scatter as their standard errors say. ESS equals the effective number (Kish 1965) of the draws of
+// all models together.
 func TestErrorsOfWeights(t *testing.T) {
 	const studies, draws = 400, 2000
 	random := rand.New(rand.NewPCG(1, 2))
@@ -70,8 +70,8 @@ func TestErrorsOfWeights(t *testing.T) {
 	require.InDelta(t, 1, stat.StdDev(zEvidence, nil), 0.14)
 }
 
-// Models with a k̂ above the k̂ of the sum hold at most a tenth of the probability. A model with
-// unreliable weights counts by the bound of its evidence.
+// Models whose k̂ is larger than the k̂ of the sum together hold at most a tenth of the
+// probability. A model with unreliable weights counts with the upper bound of its evidence.
 func TestTypicalKHat(t *testing.T) {
 	require.Equal(t, 0.3, TypicalKHat([]float64{0.3, 0.9, -0.1}, []float64{0.6, 0.09, 0.31}))
 	require.Equal(t, 0.9, TypicalKHat([]float64{0.3, 0.9, -0.1}, []float64{0.6, 0.11, 0.29}))
@@ -87,7 +87,8 @@ func TestTypicalKHat(t *testing.T) {
 }
 
 // A model whose draws have no weight has probability 0 and does not change the errors of the other
-// models. If a model of positive probability has an unknown error, so has the answer.
+// models. If the error of a model of positive probability is unknown, the error of the answer is
+// unknown too.
 func TestUnknownEvidences(t *testing.T) {
 	half := math.Log(0.5)
 	none := Evidence{Log: math.Inf(-1), SE: math.NaN(), KHat: math.Inf(1), Draws: 10, Bound: math.Inf(-1)}
@@ -98,10 +99,10 @@ func TestUnknownEvidences(t *testing.T) {
 	require.Equal(t, verdict.Failed, verdict.Judge(s.Measured()).Verdict)
 }
 
-// The standard errors of negligible probabilities must be right too. One log evidence in 40,
-// estimated from eight draws with weights of ordinary spread, is more than three times SE off, and
-// models whose weights have missed their mode are off by any multiple of SE. Only one in a thousand
-// is more than three times statedSE off.
+// The standard errors of negligible probabilities must be right too. A log evidence estimated from
+// eight draws is more than three times SE away from the truth in one of 40 cases with weights of
+// ordinary spread, and can be farther if the weights miss the mode. It is more than three times
+// statedSE away in at most one of 200.
 func TestErrorsOfNegligibleModels(t *testing.T) {
 	random := stream.Rand(1, "few")
 	const tables = 2000
@@ -111,7 +112,7 @@ func TestErrorsOfNegligibleModels(t *testing.T) {
 		for i := range logWeights {
 			logWeights[i] = 0.28 * math.Log(random.ExpFloat64())
 		}
-		logGamma, _ := math.Lgamma(1.28) // of the mean weight
+		logGamma, _ := math.Lgamma(1.28) // the log of the expected weight
 		if e := estimateOf(logWeights); math.Abs(e.Log-logGamma) > 3*e.statedSE() {
 			far++
 		}

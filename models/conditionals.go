@@ -9,43 +9,45 @@ import (
 )
 
 const (
-	// conditionalDraws is the number of weighted models whose conditionals, the probabilities of
-	// one site given all other sites, are computed. mostConditionals is the largest number of
-	// evidences computed for this purpose, which take about a second. With fewer than
-	// fewestConditionals models there are no conditionals, because the error of their average would
-	// be estimated too poorly.
+	// conditionalDraws is the number of weighted models for which conditionals are computed: the
+	// probabilities of the outcome of one site given all other sites of the code. mostConditionals
+	// is the largest number of evidences computed for conditionals, which take about a second. With
+	// fewer than fewestConditionals models there are no conditionals, because the error of their
+	// average would be estimated too poorly.
 	conditionalDraws   = 512
 	mostConditionals   = 1 << 15
 	fewestConditionals = 128
 )
 
-// conditionalGain is the ratio of their standard errors below which the average of conditionals
-// replaces the weighted count of an event. It is below one, since the smaller of two estimated
-// errors is too small on average.
+// conditionalGain is a ratio of standard errors. The average of conditionals replaces the weighted
+// count of an event if the ratio of its standard error to the standard error of the count is
+// smaller. The value is below one, since the smaller of two estimated errors is too small on
+// average.
 const conditionalGain = 0.5
 
 // conditionals holds, for models drawn by their weights, the posterior probability that site i has
 // outcome 1 given the outcomes of all other sites. Its average over models estimates the
 // probability of outcome 1 without bias, and with hardly any variance where sites are nearly
-// independent (Rao–Blackwell). The count of a rare outcome is skewed, and its standard error is too
-// small where the count is low.
+// independent (Rao–Blackwell). Counts of the draws with a rare outcome are skewed instead, and
+// their standard errors are too small where counts are low.
 type conditionals struct {
 	codes       [][]int32
 	probability [][]float64
 }
 
-// flipped returns a copy of a code in which one site, of two outcomes, has the other outcome.
+// flipped returns a copy of a code in which one site has its other outcome. The site has two
+// outcomes, 0 and 1.
 func flipped(code []int32, site int) []int32 {
 	other := slices.Clone(code)
 	other[site] = 1 - other[site]
 	return other
 }
 
-// sharpen replaces probabilities of events that come from ess effective draws, and their standard
-// errors, by averages of conditionals where the averages are much more precise. It does so for
-// events that the outcome of one site decides, whatever the outcomes of the other sites. No
-// standard error becomes less than least, because the draws may not show that an event can occur.
-// events returns the events that a model satisfies.
+// sharpen replaces probabilities of events, and their standard errors, by averages of conditionals
+// where the averages are much more precise. The probabilities come from ess effective draws. Only
+// events decided by the outcome of one site, whatever the outcomes of the other sites, are
+// replaced. No standard error becomes less than the argument least, because the draws may not show
+// that an event can occur. The function events returns the events that a model satisfies.
 func (c *conditionals) sharpen(ess, least float64, events func(code []int32) []int, probability, se []float64) {
 	n := len(probability)
 	site, decided := slices.Repeat([]int{-1}, n), make([]int, n)
@@ -71,7 +73,7 @@ func (c *conditionals) sharpen(ess, least float64, events func(code []int32) []i
 					p = 1 - p
 				}
 				if decided[event]++; site[event] >= 0 && site[event] != i {
-					decided[event] = -len(c.codes) * len(code) // never
+					decided[event] = -len(c.codes) * len(code) // so that it never equals len(c.codes)
 				}
 				site[event] = i
 				sum[event] += p
@@ -111,14 +113,14 @@ func (w *modelWeights) conditionals(ctx context.Context, weights []float64) (*co
 // the other outcomes in the code. It follows from p(m) p(y | m) of the code and of the code with
 // the other outcome of the site.
 func (x *Visited) conditionalsAt(ctx context.Context, codes [][]int32) (*conditionals, error) {
-	var looked [][]int32 // each code, followed by the code with each site flipped
+	var looked [][]int32 // each code, followed by its copies with one site flipped
 	for _, code := range codes {
 		looked = append(looked, code)
 		for site := range code {
 			looked = append(looked, flipped(code, site))
 		}
 	}
-	// a separate Visited, because models evaluated here do not show that draws missed models
+	// a separate Visited: models evaluated here are not evidence that the draws missed models
 	masses := x.Visit()
 	positions, err := masses.Add(ctx, looked, nil)
 	if err != nil {

@@ -12,9 +12,9 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// Resample returns n equally weighted draws by systematic resampling: the number of times that a
-// draw is taken is the expected number, rounded down or up. They are in a random order given by
-// seed, so that any part of them is a sample too. A sample whose weights are all 0 gives no draws.
+// Resample returns n equally weighted draws by systematic resampling, where the number of copies of
+// a draw is its expected number, rounded down or up. The draws are in a random order given by seed,
+// so that any part of them is a sample too. If all weights are 0 the result is empty.
 func (s WeightedSample) Resample(n int, seed uint64) WeightedSample {
 	_, dim := s.Theta.Dims()
 	rows := weighted.Rows(s.Weight, n, stream.Rand(seed, "resample"))
@@ -38,8 +38,8 @@ func (s WeightedSample) Resample(n int, seed uint64) WeightedSample {
 }
 
 // Resample returns n equally weighted draws of the certified posterior from its sample. If the
-// sample has no LogQ, LogQ of the result is the log density of the posterior, from which its draws
-// come.
+// sample has no LogQ, LogQ of the result is the log density of the posterior, since its draws come
+// from the posterior.
 func (c *Certificate) Resample(n int, seed uint64) WeightedSample {
 	sample := c.Sample.Resample(n, seed)
 	if sample.LogQ == nil {
@@ -54,11 +54,13 @@ type Summary = weighted.Summary
 
 // Coordinate is the posterior of one coordinate of theta.
 type Coordinate struct {
-	// Inclusion is the probability of models that use the coordinate, and SE its standard error.
+	// Inclusion is the posterior probability of the models that use the coordinate, and SE its
+	// standard error.
 	Inclusion, SE float64
-	// Averaged summarises the coordinate over all models. It is 0 in models that do not use it.
+	// Averaged summarises the coordinate over all models, where it is 0 in models that do not use
+	// it.
 	Averaged Summary
-	// Included summarises the coordinate over the models that use it; NaN without such models.
+	// Included summarises the coordinate over the models that use it. It is NaN if no draw uses it.
 	Included Summary
 }
 

@@ -38,12 +38,12 @@ type Engine struct {
 	joint  foundJoint
 }
 
-// Proposal is q(m) q(θ | m).
+// Proposal is an approximation q(m) q(θ | m) of the posterior of models m and their parameters θ.
 type Proposal interface {
 	// Draw draws some models from q(m).
 	Draw(random *rand.Rand) ([][]int32, error)
-	// LogModel returns log q(m) of codes, and LogProb log q(m) + log q(θ | m), where θ is the row
-	// of theta for each of codes.
+	// LogModel returns log q(m) of each of codes. LogProb returns log q(m) + log q(θ | m) for the
+	// codes, with θ in the rows of theta.
 	LogModel(codes [][]int32) ([]float64, error)
 	LogProb(codes [][]int32, theta *mat.Dense) ([]float64, error)
 	// Wide returns a wider version of q(m), from which models are drawn for importance weighting.
@@ -57,8 +57,8 @@ type Proposal interface {
 
 // Reference is r(m), the distribution from which models are drawn for importance weighting.
 type Reference interface {
-	// Draw draws some models; the first fromQ of them come from q(m). A nil code is a draw of no
-	// model, and has weight 0.
+	// Draw draws some models; fromQ is the number of draws, the first ones, that come from q(m). A
+	// nil code is a draw outside the space of models, and has weight 0.
 	Draw(random *rand.Rand) (codes [][]int32, fromQ int, err error)
 	// LogProb returns log r(m) of codes.
 	LogProb(codes [][]int32) ([]float64, error)
@@ -73,11 +73,12 @@ type Config struct {
 	// Precision, if not 0, is the requested standard error of probabilities: drawing ends when no
 	// probability has a larger one.
 	Precision float64
-	// Preliminary requests a certificate from few draws. If q(m) is a table of all models, the
-	// table is then set to the probabilities of this certificate. KeepModels leaves q(m) as it is.
+	// Preliminary requests a certificate from few draws. If q(m) is a table of all models, q(m) is
+	// then set to the probabilities of this certificate, unless KeepModels is true. KeepModels
+	// leaves q(m) as it is.
 	Preliminary, KeepModels bool
-	// BirthsNext says that birth-death chains follow if weights of models are not good enough. Few
-	// rounds of weights then suffice, and no models are drawn from q(m).
+	// BirthsNext says that the caller will run birth-death chains if weights of models are not good
+	// enough. Few rounds of weights then suffice, and no models are drawn from q(m).
 	BirthsNext bool
 	// Late, if not nil, reports whether the time is over: a certificate of few draws, or a sum,
 	// then ends with its results so far.
@@ -87,7 +88,7 @@ type Config struct {
 	Progress func(done, total int)
 }
 
-// overdue reports whether a certificate of few draws must end.
+// overdue reports whether a certificate of few draws must end because the time is over.
 func (c Config) overdue() bool { return c.Preliminary && c.late() }
 
 func (c Config) late() bool { return c.Late != nil && c.Late() }
@@ -102,9 +103,9 @@ func (c Config) report(done, total int) {
 func (e *Engine) random(name string) *rand.Rand { return stream.Rand(e.Seed, name) }
 
 const (
-	// evidenceChunk is the number of evidences between two reports of progress. Processes also
-	// share evidences in pieces of this number, which take longer to compute than a file takes to
-	// write and read.
+	// evidenceChunk is the number of evidences computed between two reports of progress. It is also
+	// the number that one of several processes computes at a time, which takes longer than to write
+	// and read the file with the result.
 	evidenceChunk = 1 << 8
 	// sharedChunks is the number of chunks that several processes share at a time. It is large
 	// enough for some tens of processes.
@@ -112,8 +113,8 @@ const (
 )
 
 // evidences returns the evidences of models. Unknown evidences are computed in chunks, which
-// processes may share. A single chunk is computed by this process: chains need the evidences of one
-// step at a time, which take less time than a file.
+// processes may share. This process alone computes a single chunk: chains ask for the evidences of
+// one step at a time, which take less time than sharing a file.
 func (e *Engine) evidences(ctx context.Context, codes [][]int32, progress func(done int)) ([]Evidence, error) {
 	var fresh [][]int32
 	for _, code := range codes {
@@ -162,8 +163,9 @@ func (e *Engine) evidences(ctx context.Context, codes [][]int32, progress func(d
 func (e *Engine) Exact() bool { return e.Known.Evidences != nil && e.Known.Evidences.Exact() }
 
 // Certify certifies by the sum over all models if listed is true or the application computes the
-// sum. Otherwise it certifies by weights of models alone, which have no variance from parameters.
-// It returns the certificate and the models that it evaluated.
+// sum. Otherwise it draws models and weights them by their evidences, without parameters, so that
+// the weights have no variance from parameters. It returns the certificate and the evaluated
+// models.
 func (e *Engine) Certify(ctx context.Context, listed bool, cfg Config) (*Certificate, *Visited, error) {
 	x := e.Visit()
 	if listed {

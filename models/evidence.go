@@ -22,7 +22,7 @@ type Evidence struct {
 	NonFinite int
 	// Bound is an upper bound of the log evidence. When the reliability of an answer is judged, a
 	// model with unreliable weights counts with the larger of Log and Bound. Bound is −Inf if Log
-	// alone counts, and +Inf if there is no bound, for example if no mode was found.
+	// is to be taken as it is, and +Inf if there is no bound, for example if no mode was found.
 	Bound float64
 }
 
@@ -59,14 +59,15 @@ func (e Evidence) With(other Evidence) Evidence {
 	return Estimated(top+math.Log(mean), math.Hypot(first/mean*e.SE, second/mean*other.SE), draws)
 }
 
-// drawSpread is the spread of the weights of draws around modes, relative to their mean, with which
-// firstDraws have an error of a tenth of a nat, 0.28/√8.
+// drawSpread is an assumed standard deviation of the weights of draws around modes, relative to
+// their mean. With it the log evidence estimated from firstDraws (8) draws has an error of a tenth
+// of a nat, 0.28/√8.
 const drawSpread = 0.28
 
-// statedSE returns SE with an addition for the spread of weights that few draws may not show, as if
-// the weights of firstDraws more draws had the spread drawSpread. One estimate in 40 from 8 draws
-// is more than 3 times SE off. The addition falls faster than SE with the number of draws.
-// Evidences with a k̂ do not need it.
+// statedSE returns SE enlarged for large weights that few draws may not show, as if firstDraws (8)
+// more draws had weights with the relative standard deviation drawSpread. Without it one estimate
+// in 40 from 8 draws is more than 3 times SE off. The addition falls faster than SE with the number
+// of draws. Evidences with a k̂ do not need it.
 func (e Evidence) statedSE() float64 {
 	if n := float64(e.Draws); n > 0 && math.IsNaN(e.KHat) {
 		return math.Hypot(e.SE, drawSpread*math.Sqrt(firstDraws/(n*(n+firstDraws))))

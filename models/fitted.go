@@ -18,35 +18,35 @@ import (
 
 // Settings of certification by weights of models drawn from a distribution that is fitted to chains
 // over models. They set the work of a round. The verdict decides whether another round follows.
-// Half and twice give the same answers (docs/benchmarks/constants.md).
+// Half and twice these values give the same answers (docs/benchmarks/constants.md).
 const (
 	// fittedIterations is the number of iterations of the chains after burn-in in the first round.
 	// Every further round doubles the total number of iterations. There are at most fittedRounds
-	// rounds, or roundsBeforeBirths with Config.BirthsNext: of five tables of 300 rows and 600 to
-	// 1,500 predictors, the third round answers three, which with two rounds take 25 to 43
-	// processor seconds instead of 8 to 10.
+	// rounds, or roundsBeforeBirths with Config.BirthsNext: a third round suffices for three of
+	// five tables of 300 rows and 600 to 1,500 predictors, which take 8 to 10 processor seconds. If
+	// births and deaths follow the second round they take 25 to 43.
 	fittedIterations   = 300
 	fittedRounds       = 4
 	roundsBeforeBirths = 3
-	// fittedBatch models are drawn at a time until their effective number is fittedESS, or until at
-	// least fittedDraws draws have a k̂ that is too large.
+	// fittedBatch models are drawn at a time until their effective number is fittedESS, or until k̂
+	// is still too large after fittedDraws draws.
 	fittedBatch = 1 << 12
 	fittedDraws = 1 << 16
 	fittedESS   = 10000
 	// refittedDraws is the number of weighted draws to which the distribution is fitted again.
 	refittedDraws = 1 << 13
-	// fittedCentres is the number of models of the chains around which nearShare of all draws are
-	// made.
+	// fittedCentres is the number of models, taken from the chains, around which the share
+	// nearShare of all draws is made.
 	fittedCentres = 1 << 10
 	nearShare     = 0.4
-	// chainsError is the largest standard error of a probability by chains with which the chains
-	// can confirm an answer.
+	// chainsError is a standard error. Chains can confirm an answer only if all their probabilities
+	// have standard errors of at most this size.
 	chainsError = 0.05
 )
 
 // fittedModels is the distribution r(m) from which models, sets of items such as predictors, are
-// drawn. It is a mixture of two parts: regressions of each item on the other items (far), and
-// changes of models that chains visited (near).
+// drawn. It is a mixture of two parts: the field far draws each item by a regression on the other
+// items, and the field neighbours changes models that chains visited.
 type fittedModels struct {
 	items      items
 	set        func(code []int32) []int32
@@ -54,8 +54,8 @@ type fittedModels struct {
 	neighbours *modeldist.Neighbours
 }
 
-// Draw draws fittedBatch models from the mixture. A set with too many items gives a nil code of
-// weight 0, because drawing another set instead would change r(m).
+// Draw draws fittedBatch models from the mixture. A set with too many items for the space becomes a
+// nil code, which has weight 0: to draw another set in its place would change r(m).
 func (f fittedModels) Draw(random *rand.Rand) (codes [][]int32, fromQ int, err error) {
 	for len(codes) < fittedBatch {
 		var set []int32
@@ -83,10 +83,10 @@ func (f fittedModels) LogProb(codes [][]int32) ([]float64, error) {
 }
 
 // WeighFitted certifies by weights of models drawn from a distribution r(m), which is fitted to
-// half of the tempered chains over models. The result is trusted if the other half of the chains
-// agrees with it. The chains of the other half started elsewhere and were not used in the fit.
-// Neither half needs q. With Preliminary the result is not compared with chains. WeighFitted is for
-// spaces whose models are sets of items.
+// half of the tempered chains over models. The result is trusted if the chains of the other half,
+// which started elsewhere, agree with it. With Preliminary the result is not compared with chains.
+// Neither the fit nor the comparison needs q. WeighFitted is for spaces whose models are sets of
+// items.
 func (x *Visited) WeighFitted(ctx context.Context, cfg Config) (c *Certificate, err error) {
 	asItems, _ := itemsOf(x.Space)
 	cfg.report(0, cfg.Draws)
@@ -141,7 +141,7 @@ func (w *modelWeights) certificateTo(ctx context.Context, cfg Config) (*Certific
 				break
 			}
 		}
-		found := slices.Clone(w.evidence) // restored below: draws of parameters improve evidences for this certificate only
+		found := slices.Clone(w.evidence) // restored below: draws of parameters improve these evidences for one certificate only
 		c, err := w.certificate(ctx, cfg.Preliminary)
 		if err != nil {
 			return nil, err
@@ -154,13 +154,13 @@ func (w *modelWeights) certificateTo(ctx context.Context, cfg Config) (*Certific
 		if cfg.Preliminary || c.Verdict != Trusted || shortage <= 1 || w.draws >= cfg.Draws {
 			return c, nil
 		}
-		const margin = 1.2 // the errors are estimates themselves
+		const margin = 1.2 // since the errors are estimates themselves
 		effective = c.ESS * shortage * margin
 	}
 }
 
-// enough reports whether a certificate is so good that the same method need not improve it. Its
-// verdict must be Trusted. With Preliminary, with few draws, reliable weights suffice.
+// enough reports whether a certificate needs no improvement by more draws. Its verdict must be
+// Trusted. With Preliminary, which asks for few draws, reliable weights suffice.
 func (c Config) enough(certificate *Certificate) bool {
 	if c.Preliminary {
 		return certificate.KHat <= psis.Reliable || c.overdue()
@@ -168,7 +168,7 @@ func (c Config) enough(certificate *Certificate) bool {
 	return certificate.Verdict == Trusted
 }
 
-// proposedByQ returns n or more draws of q(m), and none with AnswerOnly.
+// proposedByQ returns n or more models drawn from q(m), or none with AnswerOnly.
 func (e *Engine) proposedByQ(n int, stream string) (codes [][]int32, err error) {
 	if e.AnswerOnly {
 		return nil, nil
@@ -184,9 +184,9 @@ func (e *Engine) proposedByQ(n int, stream string) (codes [][]int32, err error) 
 	return codes, nil
 }
 
-// fitTo fits r(m) to the chains of even number and weights some draws from r(m). It then fits r(m)
-// again, to these chains and the draws, resampled by weight, together. Independent draws show the
-// probability of each item better than chains (Cappé et al. 2004).
+// fitTo fits r(m) to the chains of even number, and weights some draws from it. It then fits r(m)
+// again, to these chains together with the draws, resampled by weight, since independent draws show
+// the probability of each item better than chains (Cappé et al. 2004).
 func (x *Visited) fitTo(ctx context.Context, asItems items, chains *rjmcmc.Models, sets [][]int32, stream string) (fittedModels, error) {
 	var even [][]int32
 	for i, set := range sets {
@@ -219,8 +219,9 @@ func (x *Visited) fitTo(ctx context.Context, asItems items, chains *rjmcmc.Model
 	return fit(), nil
 }
 
-// againstChains describes a difference between the chains of odd number and the weights that
-// exceeds the errors. It returns "" if they agree.
+// againstChains describes a difference that exceeds the errors between the probabilities by the
+// chains of odd number, which were not used in the fit, and by the weights. It returns "" if they
+// agree.
 func (x *Visited) againstChains(asItems items, weights *Certificate, chains *rjmcmc.Models, sets [][]int32) string {
 	sample := &WeightedSample{}
 	for i, set := range sets {

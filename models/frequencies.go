@@ -7,7 +7,8 @@ import (
 	"github.com/transdim/vti/internal/psis"
 )
 
-// Probability is the certified probability that the model satisfies event, with its standard error.
+// Probability returns the certified probability that the model satisfies event, with its standard
+// error.
 func (c *Certificate) Probability(event func(code []int32) bool) (probability, se float64) {
 	p, errors := c.Frequencies(1, func(code []int32) []int {
 		if event(code) {
@@ -29,8 +30,8 @@ func (c *Certificate) Listed() bool { return c.Complete || c.Basis == ExactSum }
 // Otherwise they come from the weights.
 func (c *Certificate) Frequencies(n int, events func(code []int32) []int) (probability, se []float64) {
 	probability, se = make([]float64, n), make([]float64, n)
-	// spread is the sum of squared errors (or weights) of the models (or draws) that satisfy an
-	// event, and all the sum over all models (or draws).
+	// spread is the sum of squared errors of the models, or of squared weights of the draws, that
+	// satisfy an event. The variable all is the sum over all models or draws.
 	spread := make([]float64, n)
 	var all float64
 	count := func(code []int32, weight, square float64) {
@@ -44,7 +45,7 @@ func (c *Certificate) Frequencies(n int, events func(code []int32) []int) (proba
 		for _, model := range c.Models {
 			square := model.Certified * model.LogEvidenceSE
 			if model.KHat > psis.Reliable {
-				square = math.Max(square, model.SE) // the probability may be as large as the bound
+				square = math.Max(square, model.SE) // at most the bound of the evidence
 			}
 			if square *= square; math.IsNaN(square) {
 				square = 0
@@ -69,7 +70,7 @@ func (c *Certificate) Frequencies(n int, events func(code []int32) []int) (proba
 		}
 		return probability, se
 	}
-	for event, sum := range probability { // Σ w² (1[event] − p)²
+	for event, sum := range probability { // the variance is Σ w² (1[event] − p)²
 		p := math.Min(1, sum) // weights sum to 1 up to rounding
 		probability[event] = p
 		se[event] = math.Max(math.Sqrt(math.Max(0, (1-2*p)*spread[event]+p*p*all)), c.leastSE())

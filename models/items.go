@@ -4,11 +4,11 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// items describes a space whose models are sets of items, such as predictors: subsets of count
-// items with at most slots elements.
+// items describes a space whose models are sets of at most slots items, such as predictors, out of
+// count items.
 type items struct {
 	count, slots int
-	weights      []float64 // how promising each item is, from screening; nil if unknown
+	weights      []float64 // how promising each item is, from a screening of all items; nil if unknown
 	code         func(set []int32) []int32
 }
 

@@ -10,20 +10,22 @@ import (
 )
 
 // Settings of the search for sets of members (such as the predictors in a model) that have an
-// effect only together. Larger settings find more sets and take longer. Half and twice give the
-// same answers (docs/benchmarks/constants.md).
+// effect only together. Larger settings find more sets and take longer. Half and twice these values
+// give the same answers (docs/benchmarks/constants.md).
 const (
 	// mostAround bounds the number of models around which the search looks.
 	mostAround = 8
-	// jointRange bounds, in nats, how far log p(m) p(y | m) of a model with such members may lie
-	// below the most probable model. Less probable models are dropped. The range is wide because a
-	// model near one of these models may be more probable than the most probable model so far.
+	// jointRange bounds, in nats, how much smaller log p(m) p(y | m) of a model with such members
+	// may be than the value of the most probable model. Less probable models are dropped. The range
+	// is wide because further changes of a model may make it more probable than the most probable
+	// model so far.
 	jointRange = 7
-	// uphill is the gain of log p(m) p(y | m), in nats, above which chains reliably add a member.
+	// uphill is a gain of log p(m) p(y | m) in nats. Chains reliably add a member that gains more.
 	uphill = 2
-	// mostMoved bounds the number of sets that chains move together.
+	// mostMoved bounds the number of sets of members that chains add or remove as a whole.
 	mostMoved = 32
-	// mostInTriples bounds the members of a model that are considered three at a time.
+	// mostInTriples bounds the number of members of a model up to which all sets of three of its
+	// members are considered.
 	mostInTriples = 8
 )
 
@@ -36,14 +38,14 @@ type jointSet struct {
 
 // foundJoint holds the joint sets found so far.
 type foundJoint struct {
-	around  map[string][]jointSet // by the key (space.Key) of the model that was searched around
-	instead map[string][][]int32  // by the key of a model, models without some of its members
-	moved   []jointSet            // moved together by chains over models
+	around  map[string][]jointSet // for the key (space.Key) of each model searched around, the sets found
+	instead map[string][][]int32  // for the key of each model, models in which other members replace some of its members
+	moved   []jointSet            // sets that chains over models add or remove as a whole
 }
 
 // searchJoint looks for members that have an effect only together when they are added to the most
-// probable model, and for members that replace members of the most probable model. It continues
-// from the models found, and adds all evaluated models to x. It returns the sets whose models are
+// probable model, and for members that replace members of the most probable model. It repeats this
+// around the models found, and adds all evaluated models to x. It returns the sets whose models are
 // probable enough (jointRange).
 func (x *Visited) searchJoint(ctx context.Context) (joint []jointSet, err error) {
 	if x.Known.Together == nil || len(x.codes) == 0 {
@@ -53,7 +55,7 @@ func (x *Visited) searchJoint(ctx context.Context) (joint []jointSet, err error)
 	around := map[int]bool{}
 	for range mostAround {
 		next := x.mostProbable()
-		for _, set := range joint { // also sets of improbable models, since a probable model may need two sets
+		for _, set := range joint { // the sets include sets of improbable models, since a probable model may need two sets
 			if !around[next] {
 				break
 			}
@@ -85,8 +87,8 @@ func (x *Visited) searchJoint(ctx context.Context) (joint []jointSet, err error)
 }
 
 // jointAround adds to x the models that the application finds around the model of code
-// (Known.Together). It returns the additional members of each, and all sets of two and three
-// members of the model of code.
+// (Known.Together). It returns the additional members of each model found, and all sets of two or
+// three members of the model of code itself.
 func (x *Visited) jointAround(ctx context.Context, code []int32) (sets []jointSet, err error) {
 	key, members := space.Key(code), x.members()
 	sets, known := x.joint.around[key]
@@ -148,22 +150,22 @@ func (x *Visited) exchanges(ctx context.Context, code []int32) (sets []jointSet,
 		otherPresent := members(other)
 		fresh, gone := lacking(otherPresent, present), lacking(present, otherPresent)
 		bothLikely := x.logMass(positions[k]) > least && x.logMass(x.position[key]) > least
-		if bothLikely && len(fresh) > 0 && len(gone) > 0 && len(fresh)+len(gone) > 2 { // chains exchange one for one
+		if bothLikely && len(fresh) > 0 && len(gone) > 0 && len(fresh)+len(gone) > 2 { // chains exchange one member for one without help
 			sets = append(sets, jointSet{other, fresh}, jointSet{code, gone})
 		}
 	}
 	return sets, nil
 }
 
-// lacking returns the members of set that are not in other.
+// lacking returns the members of set that are not in the argument other.
 func lacking(set, other []int32) []int32 {
 	return slices.DeleteFunc(slices.Clone(set), func(member int32) bool { return slices.Contains(other, member) })
 }
 
-// apart returns the sets that chains would not find by adding one member at a time, because the
-// model with only a part of the set is hardly more probable than the model without any of it, and
-// less probable than the model with all of it (uphill). Sets of the most probable models come
-// first.
+// apart returns the sets that chains would not find by adding one member at a time: a model with
+// only a part of the set is at most uphill (2 nats) more probable than the model without any of it,
+// and at least uphill less probable than the model with all of it. Sets of the most probable models
+// come first.
 func (x *Visited) apart(ctx context.Context, sets []jointSet) (joint []jointSet, err error) {
 	asItems, ok := itemsOf(x.Space)
 	if !ok {
@@ -179,7 +181,7 @@ func (x *Visited) apart(ctx context.Context, sets []jointSet) (joint []jointSet,
 		}
 		between, none := math.Inf(-1), 0.0
 		all := x.members()(set.code)
-		for left := range 1<<len(set.members) - 1 { // bit i is set if the member i of the set stays
+		for left := range 1<<len(set.members) - 1 { // bit i of left is set if member i of the set stays
 			part := slices.DeleteFunc(slices.Clone(all), func(member int32) bool {
 				at := slices.Index(set.members, member)
 				return at >= 0 && left>>at&1 == 0

@@ -25,43 +25,44 @@ type Known struct {
 	Evidences Evidences
 	// Draws is the number of draws of parameters behind a certificate; 0 stands for 32,768.
 	Draws int
-	// Alone reports whether only Evidences may certify, because the density that the flow is
-	// trained on belongs to a related problem.
+	// Alone reports whether only Evidences may certify, because the flow is trained on the density
+	// of a related problem instead of this one.
 	Alone bool
 	// Sum computes the sum over all models at once, much faster than one model after the other, for
 	// example by sharing factors between models. ok is false, without an error, if the sum would be
-	// too much work, if it fails numerically, or if no list of models that fits in memory holds
-	// nearly all of the probability. progress, if not nil, is called at intervals, never
+	// too much work, if it fails numerically, or if the list of models that hold nearly all of the
+	// probability does not fit in memory. progress, if not nil, is called at intervals, never
 	// concurrently. Sum needs Evidences.
 	Sum func(ctx context.Context, progress func(done, total int)) (total Total, ok bool, err error)
-	// Together returns models with[i] that extend the model without[i], which is the model of code
-	// or near it, by two or three members that have an effect only together. It returns the models
-	// that gain most by all of these members compared with only some of them. Members of a model
-	// are the items that it contains, such as predictors. Instead returns the most promising models
-	// in which other members replace some or all of the members of the model of code: several
-	// members can replace several others although every model in between is improbable.
-	// Distributions over models, and chains that change one member at a time, would find neither
-	// kind of model, because models in between can be less probable by a hundred nats.
+	// Together returns models with[i] that extend models without[i] by two or three members that
+	// have an effect only together. Members of a model are the items that it contains, such as
+	// predictors. Each without[i] is the model of code or near it. The models with[i] are those
+	// that gain most by all of these members compared with only some of them. Instead returns the
+	// most promising models in which other members replace some or all of the members of the model
+	// of code: several members can replace several others although every model in between is
+	// improbable. Distributions over models, and chains that change one member at a time, would
+	// find neither kind of model, because models in between can be less probable by a hundred nats.
 	Together func(ctx context.Context, code []int32) (with, without [][]int32, err error)
 	Instead  func(ctx context.Context, code []int32) (others [][]int32, err error)
-	// BirthDeath is the posterior over models for a birth-death process that computes the odds of
-	// every member at each step. It is for models of few items (such as predictors) among thousands
-	// of items that can replace each other. For such models, chains that propose one item at a time
-	// hardly move, and no distribution from which models could be drawn and weighted is near the
-	// posterior. It needs Evidences.
+	// BirthDeath is the posterior over models for a birth-death process that computes, at each
+	// step, the odds of adding or removing every item. It is for models of few items (such as
+	// predictors) among thousands that can replace each other. For such models, chains that propose
+	// one item at a time hardly move, and no known distribution to draw and weight models from is
+	// near the posterior. It needs Evidences.
 	BirthDeath rjmcmc.Collapsed
 	// Collapsed is the posterior over models and discrete latent variables, with the parameters
 	// integrated out. It is for many latent variables, such as whether each row of data is an
-	// outlier. Each likely set of their values is a mode of the parameters, and these modes are
-	// more than a flow can learn or chains over parameters can visit.
+	// outlier. Each likely set of their values is a mode of the parameters, and there are more
+	// modes than a flow can learn or chains over parameters can visit.
 	Collapsed rjmcmc.Collapsed
-	// Expand returns log p(y, θ | m) at θ [D] and, unless slope is nil, writes its slope [k] and
-	// minus its second derivatives [k·k] along the k coordinates that the model uses, in order.
-	// Modes are then found without GoMLX graphs, which take a hundred times as long for small
-	// tables of data. Expand and ModeStarts may be called from several goroutines.
+	// Expand returns log p(y, θ | m) at theta [D]. Unless slope is nil, it writes the first
+	// derivatives along the k coordinates that the model uses, in order, to slope [k], and minus
+	// the second derivatives to curvature [k·k]. Modes are then found without GoMLX graphs, which
+	// take a hundred times as long for small tables of data. Expand and ModeStarts may be called
+	// from several goroutines.
 	Expand func(code []int32, theta, slope, curvature []float64) (logJoint float64)
-	// ModeStarts returns points θ [n][D] of a model near possible modes, with inactive coordinates
-	// 0, and log p(y, θ | m) at each. The argument most bounds the number n of points.
+	// ModeStarts returns n ≤ most points theta [n][D] near possible modes of a model, with inactive
+	// coordinates 0, and log p(y, θ | m) at each.
 	ModeStarts func(code []int32, most int) (theta [][]float64, logJoint []float64)
 }
 
@@ -83,7 +84,7 @@ type Evidences interface {
 // Parameters holds draws of the parameters of a model.
 type Parameters struct {
 	// Theta [n,D] holds the draws, with inactive coordinates 0. LogJoint is log p(y, θ | m) of each
-	// draw. Weights holds their weights, whose sum is n.
+	// draw. Weights holds the weights of the draws, whose sum is n.
 	Theta             *mat.Dense
 	LogJoint, Weights []float64
 	// Evidence is the evidence of the model, improved by these draws. LogWeights holds the log
@@ -114,7 +115,7 @@ type Exact interface {
 	SampleParameters(code []int32, n int, random *rand.Rand) (theta *mat.Dense, logDensity []float64, err error)
 }
 
-// FromExact returns Evidences that uses forms.
+// FromExact returns an Evidences that calls forms.
 func FromExact(forms Exact) Evidences { return exact{forms} }
 
 type exact struct{ forms Exact }
@@ -152,20 +153,20 @@ func (x exact) Parameters(code []int32, evidence Evidence, n int, random *rand.R
 // It is for posteriors with one mode, for example from log-concave likelihoods. Weights of draws
 // around one mode cannot show another mode.
 type Proposer struct {
-	// Propose makes the n draws.
+	// Propose makes the n draws theta and returns their two log densities.
 	Propose func(code []int32, n int, random *rand.Rand) (theta *mat.Dense, logJoint, logProposal []float64, err error)
 	// First is the number of draws behind the first estimate of an evidence; 0 stands for 8. A
-	// model that is improbable by the first estimate gets hardly any more draws.
+	// model that this estimate finds improbable gets hardly any more draws.
 	First int
 }
 
 // Exact reports false: evidences are estimates.
 func (Proposer) Exact() bool { return false }
 
-// firstDraws is the number of draws behind the first estimate of an evidence, and the least for
-// draws of parameters. If nine tenths of the draws of the proposal are effective, the error of the
-// estimate is a tenth of a nat, which is small compared with the error of the probability of a
-// model that is drawn a few times.
+// firstDraws is the number of draws behind the first estimate of an evidence, and the smallest
+// number of proposals from which parameters are drawn. If nine tenths of the draws of the proposal
+// are effective, the error of the estimate is a tenth of a nat, which is small compared with the
+// error of the probability of a model that is drawn a few times.
 const firstDraws = 8
 
 // Of returns estimates from few draws, each from a separate random stream.
@@ -191,8 +192,8 @@ func estimateOf(logWeights []float64) Evidence {
 	return Estimated(mean, se, len(logWeights))
 }
 
-// Parameters draws from the approximation and weights the draws, which improves the estimate of the
-// evidence.
+// Parameters draws from the approximation and weights the draws, which also improve the estimate of
+// the evidence.
 func (p Proposer) Parameters(code []int32, evidence Evidence, n int, random *rand.Rand) (Parameters, error) {
 	proposals := max(n, firstDraws)
 	theta, logJoint, logWeights, err := p.Propose(code, proposals, random)
@@ -214,7 +215,7 @@ func (p Proposer) Parameters(code []int32, evidence Evidence, n int, random *ran
 		d.Theta, d.LogJoint, d.Weights = theta, logJoint, weights
 		return d, nil
 	}
-	_, dim := theta.Dims() // for few draws, weights normalised by their own sum would hardly correct the proposal
+	_, dim := theta.Dims() // few draws whose weights are normalised by their own sum would hardly correct the proposal
 	d.Theta, d.Weights = mat.NewDense(n, dim, nil), slices.Repeat([]float64{1}, n)
 	for k, i := range weighted.Rows(weights, n, random) {
 		d.Theta.SetRow(k, theta.RawRowView(i))

@@ -15,7 +15,7 @@ type moments struct {
 // moments returns the moments of every coordinate. An estimate is NaN if no draw with weight uses
 // the coordinate.
 func (s *WeightedSample) moments(masker space.RowMasker) []moments {
-	known, in := map[string][]int{}, make([][]int, masker.Dim()) // the draws whose models use each coordinate
+	known, in := map[string][]int{}, make([][]int, masker.Dim()) // known holds, for each model, the coordinates that it uses; in holds the draws whose models use each coordinate
 	for i, code := range s.Codes {
 		key := space.Key(code)
 		used, seen := known[key]

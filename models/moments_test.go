@@ -12,9 +12,9 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// Standard errors of moments equal the scatter of the estimates, for weighted draws and for draws
-// in groups whose draws are dependent. The standard deviation of 400 z-scores has a standard error
-// of 0.035. The test allows 4.5 of these.
+// Standard errors of moments equal the scatter of the estimates over repeated samples, for
+// independent weighted draws and for groups of dependent draws. The standard deviation of 400
+// z-scores has a standard error of 0.035. The test allows 4.5 of these.
 func TestMomentsHaveTheirErrors(t *testing.T) {
 	sp, err := space.NewSubsets(2, []int{0}, [][]int{{1}})
 	require.NoError(t, err)

@@ -16,7 +16,7 @@ import (
 )
 
 // parameterDraws is the number of draws of parameters behind a certificate over models alone,
-// unless Known sets it. Posterior means then have standard errors of 0.006 posterior standard
+// unless Known.Draws sets it. Posterior means then have standard errors of 0.006 posterior standard
 // deviations, and posterior standard deviations have standard errors of 0.4 percent.
 const parameterDraws = 1 << 15
 
@@ -27,9 +27,9 @@ func (e *Engine) parameterDraws() int { return cmp.Or(e.Known.Draws, parameterDr
 // the posterior.
 const preliminaryParameters = 1 << 12
 
-// drawnModels holds the positions (in Visited) of the models with draws of parameters and, for
-// each, the number of its draws, their share in the weight of the sample, and the log weights of
-// its proposals, relative to the mean weight. Exact draws have no log weights.
+// drawnModels holds the positions (in Visited) of the models with draws of parameters and, for each
+// of these models, the number of its draws, their share in the total weight of the sample, and the
+// log weights of its proposals, relative to their mean weight. Exact draws have no log weights.
 type drawnModels struct {
 	positions  []int
 	counts     []int
@@ -41,9 +41,9 @@ type drawnModels struct {
 // (Vehtari et al. 2024, section 3.2.4).
 const fewWeights = 2000
 
-// shape returns the smallest k̂ of weights of parameters such that models with a larger k̂ hold at
-// most a tenth of the probability. The weights of all models with fewer than fewWeights weights are
-// combined.
+// shape returns the smallest k̂ of weights of parameters such that models with a larger k̂ together
+// hold at most a tenth of the probability. The weights of all models with fewer than fewWeights
+// weights are combined.
 func (d *drawnModels) shape(probability []float64) float64 {
 	var kHat, share []float64
 	var few []float64
@@ -62,8 +62,8 @@ func (d *drawnModels) shape(probability []float64) float64 {
 	return TypicalKHat(kHat, share)
 }
 
-// largestDeviation returns the largest difference between the probability of a model and the share
-// of its draws in the weight of the sample.
+// largestDeviation returns the largest difference, over models, between the probability of a model
+// and the share of its draws in the total weight of the sample.
 func (d *drawnModels) largestDeviation(probability []float64) float64 {
 	left := slices.Clone(probability)
 	for k, at := range d.positions {
@@ -137,7 +137,8 @@ func (x *Visited) parametersOf(ctx context.Context, positions, counts []int, str
 // sharpen makes n more draws of parameters to improve estimated evidences. It gives each model a
 // number of draws in proportion to the standard error of its probability times the square root of
 // the number of draws behind its evidence (Neyman's allocation), which lowers the errors of
-// probabilities most. It returns before with the weights of the new draws added.
+// probabilities most. It returns drawnModels with the earlier draws (the argument before) and the
+// weights of the new ones.
 func (x *Visited) sharpen(ctx context.Context, before *drawnModels, n int, stream string) (*drawnModels, error) {
 	probability, _ := x.probabilities()
 	for i, evidence := range x.evidence {

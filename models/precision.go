@@ -12,11 +12,10 @@ import (
 // probabilities, means have 0.02.
 const meansPrecision = 4
 
-// Shortage returns the factor by which the number of draws must grow for the requested precision.
-// precision is the largest allowed standard error of the probabilities of models and outcomes. Four
-// times precision is the largest allowed standard error of means, in posterior standard deviations.
-// The result is at most 1 if the draws suffice, and 0 if precision is 0 or the certificate is an
-// exact sum.
+// Shortage returns the factor by which the number of draws must grow for the requested precision:
+// standard errors of at most precision for the probabilities of models and outcomes, and of at most
+// four times precision, in posterior standard deviations, for means. The result is at most 1 if the
+// draws suffice, and 0 if precision is 0 or the certificate is an exact sum.
 func (c *Certificate) Shortage(sp space.Space, precision float64) float64 {
 	if precision == 0 || c.Basis == ExactSum {
 		return 0

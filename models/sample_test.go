@@ -33,7 +33,7 @@ func TestResample(t *testing.T) {
 	sample := source.Resample(resampled, 7)
 	require.Len(t, sample.Codes, resampled)
 	counts := make([]float64, 3000)
-	var early float64 // mean row among the first half of the resampled draws, to test their order
+	var early float64 // mean row number in the first half of the resampled draws, which shows whether their order is random
 	for k := range sample.Codes {
 		i := int(sample.Theta.At(k, 0))
 		counts[i]++

@@ -27,7 +27,7 @@ const (
 	ModelsCSV = "models.csv"
 )
 
-// SaveConfig sets names, the number of draws and the replacement of files in Save.
+// SaveConfig sets names, the number of draws and whether Save may replace files.
 type SaveConfig struct {
 	// Sites and Coordinates are the names of sites and of coordinates of theta; nil stands for
 	// "site.1", … and "theta.1", ….

@@ -11,16 +11,16 @@ import (
 
 const (
 	// searchChains and searchSteps are the number and the length of the chains that search for
-	// models which r(m) does not propose. The search needs no more evidences than a space has whose
-	// models are listed.
+	// models which r(m), the distribution of proposed models, misses. The search computes at most
+	// as large a number of evidences as a sum over a listed space does.
 	searchChains = 64
 	searchSteps  = 400
 )
 
-// search looks for models that q(m) does not propose. It looks for members that have an effect only
-// together. It then runs Metropolis-Hastings chains over models, which start from the most
-// probable, smallest and largest models of the certificate, from draws of q(m), and from models
-// with members that have an effect only together. It adds the visited models to x.
+// search looks for models that q(m) does not propose. It first looks for members that have an
+// effect only together. It then runs Metropolis-Hastings chains over models, which start from the
+// most probable, smallest and largest models of the certificate, from draws of q(m), and from
+// models with members that have an effect only together. It adds the visited models to x.
 func (x *Visited) search(ctx context.Context, c *Certificate, stream string) error {
 	random := x.random(stream + "/search")
 	sp := x.Space

@@ -10,9 +10,9 @@ import (
 )
 
 // sumStream is the name of the random stream of sums over all models. A sum does not depend on q,
-// so that with the same random numbers the sum after training equals the sum before it. With other
-// random numbers a sufficient answer could become insufficient after a round of training that only
-// q needed.
+// so that with the same random numbers a sum computed after training equals the sum before
+// training. With other random numbers a sufficient answer could become insufficient after a round
+// of training that only improved q.
 const sumStream = "certify/sum"
 
 func (x *Visited) sum(ctx context.Context, cfg Config) (*Certificate, error) {
@@ -49,7 +49,7 @@ func (x *Visited) sum(ctx context.Context, cfg Config) (*Certificate, error) {
 		x.judgeSum(c, drawn)
 	}
 	if probability, _ = x.probabilities(); first.largestDeviation(probability) > mostApart {
-		c.Sample = WeightedSample{} // the numbers of draws of its models followed from earlier estimates
+		c.Sample = WeightedSample{} // the numbers of draws of its models were set by less precise evidences
 		if _, err := x.drawParameters(ctx, c, probability, draws, sumStream+"/again"); err != nil {
 			return nil, err
 		}
@@ -64,17 +64,17 @@ func (x *Visited) sum(ctx context.Context, cfg Config) (*Certificate, error) {
 	return c, nil
 }
 
-// mostSharpening is the largest number of draws in a round that improves the evidences of a sum, as
-// a multiple of the number of draws in the first round. If more are needed, a trained flow proposes
-// better.
+// mostSharpening bounds the number of draws in a round that improves the evidences of a sum, as a
+// multiple of the number of draws in the first round. If more draws are needed, a trained flow
+// proposes better.
 const mostSharpening = 8
 
-// mostApart is the largest difference between the probability of a model and the share of its draws
-// in the sample at which the sample is kept. It is too small to matter.
+// mostApart is a difference between the probability of a model and the share of its draws in the
+// sample, too small to matter. If it is exceeded the sample is drawn again.
 const mostApart = 1e-3
 
-// judgeSum sets the estimates of a certificate by a sum over all models after draws of parameters,
-// and its verdict.
+// judgeSum sets the estimates of a certificate by a sum over all models, and its verdict, after
+// draws of parameters have improved the evidences.
 func (x *Visited) judgeSum(c *Certificate, drawn *drawnModels) {
 	c.Combine(x.logPrior, x.evidence)
 	c.Draws = x.parameterDraws()
@@ -86,9 +86,9 @@ func (x *Visited) judgeSum(c *Certificate, drawn *drawnModels) {
 	c.Judge()
 }
 
-// precise reports whether a sum over all models needs no more draws. It does not if evidences are
-// exact, if the answer is trusted and has the requested precision, or if draws cannot help because
-// evidences without a bound may hold too much probability.
+// precise reports whether a sum over all models needs no more draws: evidences are exact, or the
+// answer is trusted and has the requested precision, or draws cannot help, because models whose
+// evidences have no upper bound may hold too much probability.
 func (x *Visited) precise(c *Certificate, cfg Config) bool {
 	return x.Exact() || unbounded(x.logPrior, x.evidence, c.LogEvidence) > verdict.DoubtfulMissed ||
 		c.Verdict == Trusted && c.Shortage(x.Space, cfg.Precision) <= 1
@@ -96,8 +96,8 @@ func (x *Visited) precise(c *Certificate, cfg Config) bool {
 
 // total certifies by the sum of the application (Known.Sum). It returns nil if the application has
 // no sum. The probabilities of models are relative to the sum over all models. The sample holds no
-// draws of models that are not listed. With Preliminary it fits q(m), because q(m) cannot be a
-// table of all models when they are this numerous; with AnswerOnly it does not.
+// draws of models that are not listed. With Preliminary, but not with AnswerOnly, it fits q(m) to
+// the listed models, because q(m) cannot be a table of all models when they are this numerous.
 func (x *Visited) total(ctx context.Context, cfg Config) (*Certificate, error) {
 	sum, ok, err := x.Known.Sum(ctx, cfg.Progress)
 	if err != nil || !ok {

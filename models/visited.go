@@ -15,7 +15,7 @@ import (
 type Visited struct {
 	*Engine
 
-	position map[string]int // index of a code in the fields below, by its key (space.Key)
+	position map[string]int // index of each model in the fields below, by the key (space.Key) of its code
 	codes    [][]int32
 	logPrior []float64
 	evidence []Evidence
@@ -90,12 +90,13 @@ func (x *Visited) describe(ctx context.Context, list []Estimate) error {
 	return nil
 }
 
-// missedMass is the largest probability of models missed by draws that does not lower the verdict.
+// missedMass is a probability. If draws miss models with a larger total probability, the verdict is
+// lowered.
 const missedMass = verdict.DoubtfulEventSE
 
-// above returns the difference in nats between log Σ p(m) p(y | m) over all visited models, which
-// is a lower bound of the log evidence, and the log evidence of a certificate. It reports whether
-// the difference exceeds its errors.
+// above returns log Σ p(m) p(y | m) over all visited models, which is a lower bound of the log
+// evidence, less the log evidence of a certificate, in nats. certain reports whether the difference
+// exceeds its errors.
 func (x *Visited) above(c *Certificate) (nats float64, certain bool) {
 	nats = logsum.Of(x.logMasses()) - c.LogEvidence
 	return nats, nats > missedMass+4*c.LogEvidenceSE

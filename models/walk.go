@@ -9,20 +9,20 @@ import (
 	"github.com/transdim/vti/rjmcmc"
 )
 
-// keptChains holds chains over models. It keeps all iterations, so that certificates reuse the
-// first.
+// keptChains holds chains over models with all their iterations, so that every certificate can use
+// the first ones again.
 type keptChains struct{ *rjmcmc.Models }
 
-// modelChains is the number of chains over models. Half and twice give the same answers
+// modelChains is the number of chains over models. Half and twice this number give the same answers
 // (docs/benchmarks/constants.md).
 const modelChains = 32
 
-// hurriedIterations is the number of iterations between calls of late.
+// hurriedIterations is the number of iterations after which chains check whether the time is over.
 const hurriedIterations = 30
 
-// first returns the sets of the given number of iterations after burn-in, and runs the chains
-// further if needed. It returns fewer iterations, but at least hurriedIterations, if late reports
-// that the time is over.
+// first returns the sets of items that the chains visited in their first iterations after burn-in,
+// and runs the chains further if needed. It returns fewer iterations, but at least
+// hurriedIterations, if the function late reports that the time is over.
 func (k *keptChains) first(ctx context.Context, iterations int, late func() bool) ([][]int32, error) {
 	done := len(k.Sets) / k.Chains()
 	for done < iterations && (done == 0 || !late()) {
@@ -92,7 +92,7 @@ func (x *Visited) modelChains(ctx context.Context, asItems items) (*keptChains, 
 	for chain := range modelChains {
 		var set []int32
 		most := 6
-		switch chain / 2 % 4 { // chains of even and of odd number have every kind of start
+		switch chain / 2 % 4 { // chains of even and chains of odd number have every kind of start
 		case 0:
 			most = 0
 		case 1:
@@ -117,7 +117,7 @@ func (x *Visited) modelChains(ctx context.Context, asItems items) (*keptChains, 
 		return nil, err
 	}
 	for chain, at := range positions {
-		if math.IsInf(looked.logMass(at), -1) { // the prior excludes it
+		if math.IsInf(looked.logMass(at), -1) { // the prior excludes the model
 			starts[chain] = nil
 		}
 	}

@@ -12,8 +12,9 @@ import (
 	"github.com/transdim/vti/internal/psis"
 )
 
-// missedRatio is the ratio of posterior probability to r(m) above which r(m) has missed a model. At
-// this ratio a model of probability 0.01 is drawn once in ten thousand draws.
+// missedRatio is the ratio of a model's posterior probability to r(m) above which draws from r(m)
+// are said to miss the model. At this ratio a model of probability 0.01 is drawn once in ten
+// thousand draws.
 const missedRatio = 100
 
 // WeighProposed certifies by importance weights p(m) p(y | m) / r(m) of models drawn from r(m), a
@@ -44,7 +45,7 @@ type modelWeights struct {
 	source       *rand.Rand
 	draws        int
 	positions    []int     // positions of the drawn models, without draws outside the space
-	logReference []float64 // log r(m) by position; NaN if no draw has needed it
+	logReference []float64 // log r(m) by position; NaN if not computed
 	proposed     [][]int32 // draws from q(m)
 }
 
@@ -72,7 +73,7 @@ func (w *modelWeights) draw(ctx context.Context) error {
 	return nil
 }
 
-// refer sets log r(m) of the models at positions.
+// refer sets log r(m) of the models at positions, where it is not known.
 func (w *modelWeights) refer(positions []int) error {
 	for len(w.logReference) < len(w.codes) {
 		w.logReference = append(w.logReference, math.NaN())
@@ -81,7 +82,7 @@ func (w *modelWeights) refer(positions []int) error {
 	var codes [][]int32
 	for _, at := range positions {
 		if math.IsNaN(w.logReference[at]) {
-			w.logReference[at] = 0 // the model may be drawn more than once
+			w.logReference[at] = 0 // not NaN, since positions may hold a model twice
 			fresh, codes = append(fresh, at), append(codes, w.codes[at])
 		}
 	}
@@ -94,7 +95,8 @@ func (w *modelWeights) refer(positions []int) error {
 	return err
 }
 
-// smoothWeights smooths the weights of the draws and sums them by model.
+// smoothWeights returns the Pareto-smoothed weights of the draws, their shares by draw, and the
+// sums of these shares by model.
 func (w *modelWeights) smoothWeights() (smoothed psis.Result, ofDraws, ofModels []float64) {
 	logWeights := slices.Repeat([]float64{math.Inf(-1)}, w.draws)
 	for i, at := range w.positions {
@@ -123,7 +125,7 @@ func (w *modelWeights) certificate(ctx context.Context, preliminary bool) (*Cert
 		return nil, err
 	}
 	c.Sample.ModelDraw = w.modelDraws(drawn)
-	smoothed, ofDraws, weights := w.smoothWeights() // with improved evidences
+	smoothed, ofDraws, weights := w.smoothWeights() // again, with improved evidences
 	c.byModel.Weight = ofDraws
 	if !preliminary {
 		if c.others, err = w.conditionals(ctx, ofDraws); err != nil {
@@ -154,9 +156,9 @@ func (w *modelWeights) certificate(ctx context.Context, preliminary bool) (*Cert
 	return c, nil
 }
 
-// modelDraws divides the draws of parameters of each model evenly among the draws of this model. It
-// returns the number of the draw of a model for each draw of parameters, in the order of the
-// sample.
+// modelDraws divides the draws of parameters of each model evenly among the draws of the model. For
+// each draw of parameters, in the order of the sample, it returns the number of the draw of the
+// model that it belongs to.
 func (w *modelWeights) modelDraws(drawn *drawnModels) (numbers []int) {
 	ofModel := make(map[int][]int)
 	for draw, at := range w.positions {
