@@ -30,11 +30,11 @@ func (r Range) has(x float64) bool { return r.Low <= x && x <= r.High }
 
 func (r Range) draw(random *rand.Rand) float64 { return r.Low + (r.High-r.Low)*random.Float64() }
 
-// FamilyConfig describes the tables that a network is trained for. A field that is zero stands for
-// its default.
+// FamilyConfig describes the tables that a network is trained for. A field of zero stands for its
+// default.
 type FamilyConfig struct {
 	// Model holds the likelihood and the priors. The likelihood is Gaussian with unknown σ, robust
-	// with known scales, logistic or Poisson.
+	// (a mixture of normal inliers and outliers) with known scales, logistic or Poisson.
 	Model ModelOptions `json:"model"`
 	// Predictors is the range of the number of selectable predictors. The default is 2 to 8.
 	Predictors Range `json:"predictors"`
@@ -52,8 +52,9 @@ type FamilyConfig struct {
 	Start int `json:"start"`
 }
 
-// startOfNetworks is the present version of the approximations that networks start from. It is
-// raised when they change, since a trained network corrects the approximations of its own version.
+// startOfNetworks is the present version of the normal approximations that networks start from. It
+// is raised when they change, since a trained network corrects the approximations of one version
+// only.
 const startOfNetworks = 3
 
 // WithDefaults returns the configuration with zeros replaced by their defaults.
@@ -71,8 +72,9 @@ func (c FamilyConfig) WithDefaults() FamilyConfig {
 	return c
 }
 
-// mostPredictors returns the largest number of predictors that a network is trained for. A network
-// starts from approximations of all models, which are cheapest under the Gaussian likelihood.
+// mostPredictors returns the largest number of predictors that a network may be trained for. A
+// network starts from approximations of all models, which are cheapest under the Gaussian
+// likelihood.
 func (c FamilyConfig) mostPredictors() float64 {
 	if c.Model.Likelihood == likelihood.GaussianKind {
 		return 16
@@ -111,7 +113,8 @@ type Family struct {
 	table *encode.Table
 	rows  int // N, the largest number of rows
 	most  int // P, the largest number of predictors
-	// each reports whether every model starts from a separate approximation.
+	// each reports whether every model starts from its own normal approximation, instead of a part
+	// of the approximation of the largest model.
 	each bool
 }
 
@@ -140,7 +143,7 @@ func NewFamily(cfg FamilyConfig) (*Family, error) {
 	return f, err
 }
 
-// Config returns the configuration, defaults filled in.
+// Config returns the configuration, with defaults in place of zeros.
 func (f *Family) Config() FamilyConfig { return f.cfg }
 
 // Settings implements [amortize.Family].
@@ -164,7 +167,7 @@ func (f *Family) Fits(p *Problem) error {
 	design, want := p.Design, f.cfg
 	groups := len(design.Predictors)
 	model, trained := p.Model, want.Model
-	model.Sigma1, trained.Sigma1 = 1, 1 // only the ratio counts
+	model.Sigma1, trained.Sigma1 = 1, 1 // the units of the response do not matter, so that only the ratio of the scales does
 	// the ratio of two float64 numbers changes in its last digits if both are multiplied by a
 	// factor
 	model.Sigma2, trained.Sigma2 = float64(float32(p.Model.Sigma2/p.Model.Sigma1)), float64(float32(want.Model.Sigma2/want.Model.Sigma1))
@@ -214,7 +217,7 @@ func beginsWithOnes(d *Design) bool {
 	return d.Intercept == 0 || d.Intercept < 0 && floats.Count(func(v float64) bool { return v == 1 }, mat.Col(nil, 0, d.X)) == d.Rows()
 }
 
-// describe writes the options that Fits compares.
+// describe returns the text of the options that Fits compares.
 func describe(o ModelOptions) string {
 	text := fmt.Sprintf("prior over models %s, slab %g", o.Prior, o.SlabScale)
 	if o.Likelihood == likelihood.RobustKind {
@@ -223,8 +226,8 @@ func describe(o ModelOptions) string {
 	return text
 }
 
-// mostTries is the largest number of tables that Simulate draws to find one that it accepts. It is
-// far above the number that this usually takes.
+// mostTries is the largest number of tables that Simulate draws to find one that it accepts, far
+// above the usual number.
 const mostTries = 100_000
 
 // Simulate implements [amortize.Family]. Predictors are normal, heavy-tailed or binary, with a
@@ -306,8 +309,8 @@ func (f *Family) drawResponse(x *mat.Dense, random *rand.Rand) (*Problem, []floa
 
 // Bounds of the standard deviation of an accepted response, of the share of ones in it, and of its
 // counts. The response of a real table is standardised, so that wider bounds would spend training
-// on tables that hardly occur. Counts are small enough for a float32 sum of the log likelihood
-// without loss. Half and twice of the bounds of the standard deviation give the same answers
+// on tables that hardly occur. Counts are so small that sums of their log likelihood in float32
+// lose no digits. Half and twice the bounds of the standard deviation give the same answers
 // (docs/benchmarks/constants.md).
 const (
 	leastSpread, mostSpread = 0.4, 6

@@ -17,8 +17,8 @@ import (
 	"github.com/transdim/vti/likelihood"
 )
 
-// Designs that training does not draw. value draws the cell in row i of column j, given the cells
-// of the row in the columns before.
+// Designs that training does not draw. The function value draws the number in row i of column j,
+// given the numbers of the row in earlier columns.
 var strangeDesigns = []struct {
 	name  string
 	value func(i, j int, before []float64, random *rand.Rand) float64
@@ -49,10 +49,10 @@ func related(correlation float64, j int, before []float64, random *rand.Rand) fl
 	return correlation*before[j-1] + math.Sqrt(1-correlation*correlation)*random.NormFloat64()
 }
 
-// TestQualityOfNetworkOnStrangeDesigns runs a robust network for tables of 13 rows on designs that
-// its training does not draw, four predictors each. It compares the network's answer, and the
-// certified answer, with the sum over the sets of outliers. A trusted answer is wrong if it is off
-// by more than five of its standard errors and 0.005; no trusted answer may be wrong.
+// TestQualityOfNetworkOnStrangeDesigns runs a network for the robust likelihood on tables of 13
+// rows and four predictors, with designs that its training does not draw. It compares the network's
+// answer, and the certified answer, with the sum over the sets of outliers. No trusted answer may
+// be off by more than five of its standard errors plus 0.005.
 //
 //	go test -tags quality -v -run StrangeDesigns ./varsel -args -quality.network robust.vti
 //	go test -tags quality -v -run StrangeDesigns/steps ./varsel -args -quality.network robust.vti
@@ -94,8 +94,8 @@ func TestQualityOfNetworkOnStrangeDesigns(t *testing.T) {
 	}
 }
 
-// strangeTable draws a table whose design has cells from value, and whose response comes from the
-// priors of a family.
+// strangeTable draws a table whose design has numbers from the function value, and whose response
+// comes from the priors of a family.
 func strangeTable(t *testing.T, f *Family, name string, value func(i, j int, before []float64, random *rand.Rand) float64, seed uint64) *Problem {
 	t.Helper()
 	const n, predictors = 13, 4

@@ -33,7 +33,7 @@ func ReadFamily(path string) (*Family, *amortize.Settings, error) {
 	return family, settings, nil
 }
 
-// CheckFrom returns an error if the network in a file does not fit the problem.
+// CheckFrom returns an error if the network in the file at path does not fit the problem.
 func (p *Problem) CheckFrom(path string) error {
 	family, _, err := ReadFamily(path)
 	if err == nil {
@@ -44,7 +44,8 @@ func (p *Problem) CheckFrom(path string) error {
 	return err
 }
 
-// BeginFrom returns the answer of the network in a file for the problem. A fit may start from it.
+// BeginFrom returns the answer of the network in the file at path for the problem, from which a fit
+// may start.
 func (p *Problem) BeginFrom(device *gpu.Device, path string) (*vti.Beginning, error) {
 	family, _, err := ReadFamily(path)
 	if err != nil {

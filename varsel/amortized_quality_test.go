@@ -25,10 +25,11 @@ var (
 	networkOnly   = flag.Bool("quality.from-only", false, "no training beside the network")
 )
 
-// TestQualityOfNetwork measures a network on fresh tables. First it compares q(m | D), and the
-// sketch that it starts from, with the exact posterior over models, which is known for Gaussian
-// tables and for robust tables of 10 rows. Then it measures verdicts and CPU seconds of vti varsel
-// --from on tables of all sizes, and compares the network's answer with the certified one.
+// TestQualityOfNetwork measures a network on fresh tables. First it compares the network's q(m |
+// D), and the normal approximations (the sketch) that it starts from, with the exact posterior over
+// models, which is known for Gaussian tables and for robust tables of 10 rows. Then it measures
+// verdicts and CPU seconds of vti varsel --from on tables of all sizes, and compares the network's
+// answer with the certified one.
 //
 //	go test -tags quality -v -run QualityOfNetwork ./varsel -args -quality.network robust.vti
 func TestQualityOfNetwork(t *testing.T) {
@@ -115,9 +116,8 @@ func certifiedQuality(t *testing.T, device *gpu.Device, f *Family) {
 		len(seconds), verdicts, trained, quick, prompt, median(seconds), quantile(seconds, 0.9), slices.Max(seconds), median(clock), quantile(clock, 0.9), mean(inclusionError), slices.Max(inclusionError))
 }
 
-// compareWithout runs a table without a network, by methods that need no parameters. It compares
-// inclusion probabilities with the trusted answer: they may differ by five standard errors and
-// 0.002.
+// compareWithout runs a table without a network, by methods that need no parameters. Its inclusion
+// probabilities may differ from the trusted answer by five standard errors plus 0.002.
 func compareWithout(t *testing.T, device *gpu.Device, p *Problem, result *Result, seed uint64) {
 	t.Helper()
 	other, err := Run(t.Context(), device, p, RunConfig{Precision: 0.005, Fit: vti.Config{Seed: 1_000_000 + seed}})
@@ -134,7 +134,7 @@ func compareWithout(t *testing.T, device *gpu.Device, p *Problem, result *Result
 	t.Logf("without a network: %v, inclusion off by at most %.4f, log evidence by %.3f (errors %.3f, %.3f)", other.Certificate.Verdict, worst, evidence, *result.LogEvidSE, *other.LogEvidSE)
 }
 
-// cpuSeconds returns the CPU seconds of the process, without other work on the machine.
+// cpuSeconds returns the CPU seconds that the process has used.
 func cpuSeconds(t *testing.T) float64 {
 	t.Helper()
 	var usage syscall.Rusage
@@ -157,7 +157,7 @@ func quantile(x []float64, level float64) float64 {
 	return sorted[int(level*float64(len(sorted)-1))]
 }
 
-// divergence returns KL(p ‖ q), with both normalised.
+// divergence returns the Kullback-Leibler divergence KL(p ‖ q), with p and q normalised.
 func divergence(p, q []float64) (sum float64) {
 	var total float64
 	for _, v := range q {

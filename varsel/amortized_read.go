@@ -24,12 +24,12 @@ import (
 // number of coordinates.
 const (
 	designArray    = iota // X, its intercept first and zeros for log σ [N, D]
-	responseArray         // y, and the constant of its log density [N, 2]
-	rowArray              // input of a network for each row [N, rowNumbers]
+	responseArray         // y, and the constant in the log density of y [N, 2]
+	rowArray              // numbers that the network reads for each row [N, rowNumbers]
 	presentArray          // 1 where there is a row [N]
 	columnArray           // 1 where there is a predictor [P]
-	predictorArray        // input for each predictor [P, predictorNumbers]
-	tableArray            // input for the table [tableNumbers]
+	predictorArray        // numbers that the network reads for each predictor [P, predictorNumbers]
+	tableArray            // numbers that the network reads for the whole table [tableNumbers]
 	priorArray            // means and sds of the priors of coefficients, and log σ if known [2D+1]
 	sizeArray             // log p(m) by the size of m [P+1]
 )
@@ -39,7 +39,7 @@ const (
 	predictorNumbers = 5
 	tableNumbers     = 6
 	tableHidden      = 32
-	predictorContext = 8 // outputs of the network for each predictor, in addition to predictorNumbers
+	predictorContext = 8 // numbers that the network computes for each predictor, in addition to the predictorNumbers that it reads
 )
 
 // Problem returns a table as a problem of the family, and the positions of its predictors and
@@ -81,22 +81,22 @@ func (f *Family) place(p *Problem, inclusion []float64) amortize.Place {
 	return place
 }
 
-// reading computes the input of a network from a table.
+// reading computes the numbers that a network reads of a table.
 type reading struct {
 	family    *Family
 	p         *Problem
 	sketch    *sketch
 	place     amortize.Place
-	inclusion []float64 // inclusion probabilities of predictors by the sketch
+	inclusion []float64 // inclusion probabilities of predictors by the normal approximations (sketch)
 
-	// at the mode of the largest model: noise scale, weights of the rows, and mean weight
+	// noise scale, weights of the rows and mean weight, at the mode of the largest model
 	scale   float64
 	weights []float64
 	average float64
 }
 
-// rowArrays returns the arrays of the rows: the design matrix, the response, the inputs for each
-// row, and the presence of rows.
+// rowArrays returns the arrays of the rows: the design matrix, the response, the numbers that the
+// network reads for each row, and ones where there is a row.
 func (r *reading) rowArrays() []amortize.Array {
 	f, p, n, dim := r.family, r.p, r.p.Design.Rows(), r.family.dim()
 	x, y, present, rows := make([]float64, f.rows*dim), make([]float64, f.rows*2), make([]float64, f.rows), make([]float64, f.rows*rowNumbers)
@@ -114,8 +114,8 @@ func (r *reading) rowArrays() []amortize.Array {
 	weights, working := newton.Working(eta, r.scale, true)
 	r.weights, r.average = weights, stat.Mean(weights, nil)
 	for i := range n {
-		// the residual in units of the noise, the standardised response, and the log of weight over
-		// mean weight
+		// the residual in units of the noise, the standardised response, and the log of the row's
+		// weight over the mean weight
 		rows[i*rowNumbers] = bounded((working[i] - eta[i]) * math.Sqrt(weights[i]))
 		rows[i*rowNumbers+1] = bounded((p.Design.Y[i] - stat.Mean(p.Design.Y, nil)) / math.Max(stat.StdDev(p.Design.Y, nil), 1e-9))
 		rows[i*rowNumbers+2] = bounded(math.Log(weights[i] / r.average))
@@ -123,8 +123,8 @@ func (r *reading) rowArrays() []amortize.Array {
 	return []amortize.Array{array(x, f.rows, dim), array(y, f.rows, 2), array(rows, f.rows, rowNumbers), array(present, f.rows)}
 }
 
-// predictors returns the arrays of the predictors: their presence, and their inputs from the
-// sketch.
+// predictors returns the arrays of the predictors: ones where there is a predictor, and the numbers
+// that the network reads for each, which come from the sketch.
 func (r *reading) predictors() []amortize.Array {
 	f, s := r.family, r.sketch
 	columns, predictors, sds := make([]float64, f.most), make([]float64, f.most*predictorNumbers), s.deviations()
@@ -185,7 +185,7 @@ func array(values []float64, dims ...int) amortize.Array {
 // absent is used in place of log 0, which is not finite.
 const absent = -1e30
 
-// bounded clips a number that a network reads to −8 to 8.
+// bounded clips a number that a network reads to the range from −8 to 8.
 func bounded(x float64) float64 {
 	const largest = 8
 	return math.Max(-largest, math.Min(largest, x))
@@ -193,9 +193,9 @@ func bounded(x float64) float64 {
 
 func logit(p float64) float64 { return math.Log(math.Max(p, 1e-9)) - math.Log(math.Max(1-p, 1e-9)) }
 
-// spread moves the log masses of a table's models to the indices of the family's codes. In the
-// index of a table's model the first predictor is the lowest bit; in the index of a family's code
-// the first site is the highest bit.
+// spread moves the log masses (log p(m) p(y | m), up to a constant) of a table's models m to the
+// indices of the family's codes. The lowest bit of a table's index is the first predictor. The
+// highest bit of a family's index is the first site of the code.
 func (f *Family) spread(masses []float64, sites []int) []float64 {
 	wide := slices.Repeat([]float64{absent}, 1<<f.most)
 	for m, v := range masses {
@@ -204,7 +204,7 @@ func (f *Family) spread(masses []float64, sites []int) []float64 {
 	return wide
 }
 
-// index returns the index in the family of a table's model m, whose lowest bit is the first
+// index returns the index in the family of the table's model m. The lowest bit of m is the first
 // predictor.
 func (f *Family) index(m int, sites []int) (index int) {
 	for j, site := range sites {
@@ -241,7 +241,7 @@ func (f *Family) placeQuadratic(s *sketch, place amortize.Place) (precision, lin
 	}
 	groups := len(place.Sites)
 	for m := range 1 << groups {
-		anchor := int(bits.Reverse32(uint32(m)) >> (32 - groups)) // the first site is the highest bit
+		anchor := int(bits.Reverse32(uint32(m)) >> (32 - groups)) // in the index of an anchor the first site is the highest bit
 		put(f.index(m, place.Sites), s.anchors.precision[anchor*tableDim*tableDim:(anchor+1)*tableDim*tableDim], s.anchors.linear[anchor*tableDim:(anchor+1)*tableDim])
 	}
 	return precision, linear
@@ -252,9 +252,9 @@ func (f *Family) Width() int {
 	return f.most*(predictorContext+predictorNumbers) + tableHidden + tableNumbers
 }
 
-// Encode implements [amortize.Family]. The network reads each predictor as a set of cells, one for
-// each row, each with the response, residual and weight of its row. Then all predictors attend to
-// each other.
+// Encode implements [amortize.Family]. For each predictor the network reads the set of its values
+// in all rows, each with the response, residual and weight of the row. Then all predictors attend
+// to each other.
 func (f *Family) Encode(ctx *vti.Context, data []*Node) *Node {
 	rows, about := data[rowArray], data[predictorArray]
 	batch := rows.Shape().Dim(0)

@@ -11,19 +11,20 @@ import (
 	"github.com/transdim/vti/internal/dense"
 )
 
-// A sketch approximates the evidences of all models of a table. If each model has a normal
-// approximation of its own (modelAnchors), its evidence comes from this approximation. Otherwise
-// evidences come from sufficient statistics: each row is treated as a normal observation of its
-// linear predictor, with its weight at the mode of the largest model. This is exact for a normal
-// response, up to the integral over σ. The statistics belong to the k coefficients of the largest
-// model; W is the diagonal matrix of the weights, and ŷ holds the normal observations.
+// sketch approximates the evidences of all models of a table. If each model has its own normal
+// approximation (modelAnchors), its evidence comes from this approximation. Otherwise evidences
+// come from sufficient statistics of the largest model: each row is treated as a normal observation
+// of its linear predictor, weighted by the curvature of the log likelihood at the mode of the
+// largest model. This is exact for a normal response, up to the integral over σ. Below, k is the
+// number of coefficients of the largest model, W the diagonal matrix of the weights, and ŷ holds
+// the normal observations.
 type sketch struct {
 	target    *Target
 	fit       *approximation // of the largest model
 	anchors   *modelAnchors  // nil if only the largest model has an approximation
 	precision []float64      // X'WX, without the prior [k·k]
 	linear    []float64      // X'Wŷ [k]
-	square    float64        // ŷ'Wŷ of all rows, for a noise scale that is inferred
+	square    float64        // ŷ'Wŷ of all rows; set if the noise scale is inferred
 	rows      float64
 }
 
@@ -55,11 +56,11 @@ func newSketch(p *Problem, each bool) *sketch {
 	return s
 }
 
-// scaleRounds is the number of rounds that find σ and the coefficients of a model in turn.
+// scaleRounds is the number of rounds that alternate between σ and the coefficients of a model.
 const scaleRounds = 3
 
-// logMass returns the approximate log evidence of the model with the coefficients members, up to a
-// constant that all models of the table share.
+// logMass returns the approximate log evidence of a model, up to a constant that all models of the
+// table share. members are the numbers of the model's coefficients.
 func (s *sketch) logMass(members []int) float64 {
 	t := s.target
 	if s.anchors != nil {
@@ -87,8 +88,8 @@ func (s *sketch) logMass(members []int) float64 {
 	return value - s.rows*logScale - s.square/2*math.Exp(-2*logScale) - z*z/2
 }
 
-// logMassAt returns logMass given log σ, up to a constant, and the residual sum of squares at the
-// mode of the coefficients.
+// logMassAt returns, given log σ, the approximate log evidence of a model up to a constant, and the
+// residual sum of squares at the mode of the coefficients.
 func (s *sketch) logMassAt(members []int, logScale float64) (value, residual float64) {
 	k, all := len(members), len(s.linear)
 	precision := math.Exp(-2 * logScale)
@@ -119,13 +120,15 @@ func (s *sketch) logMassAt(members []int, logScale float64) (value, residual flo
 	return value, math.Max(residual, 0)
 }
 
-// sketchFloor is the largest gap, in nats, between the log mass of a model and the largest log mass
-// at the start of training. With a larger gap, training would hardly ever draw a model that the
-// sketch misjudges. Half and twice give the same answers (docs/benchmarks/constants.md).
+// sketchFloor is the largest gap, in nats, between log p(m) p(y | m) of a model and its largest
+// value over models, as training starts. With a larger gap, training would hardly ever draw a model
+// that the sketch misjudges. Half and twice this number give the same answers
+// (docs/benchmarks/constants.md).
 const sketchFloor = 40
 
-// masses returns log p(m) plus logMass for all models m, less the largest sum. A model that the
-// prior allows has at least −sketchFloor. The lowest bit of a model's index is the first predictor.
+// masses returns log p(m) plus the approximate log evidence of all models m, less the largest of
+// these sums. Models that the prior allows have values of at least −sketchFloor. The lowest bit of
+// a model's index is the first predictor.
 func (s *sketch) masses(logPrior []float64) []float64 {
 	p := len(logPrior) - 1
 	values := make([]float64, 1<<p)
@@ -151,8 +154,8 @@ func (s *sketch) masses(logPrior []float64) []float64 {
 	return values
 }
 
-// inclusionOf returns the inclusion probabilities of predictors, given the log masses of all
-// models.
+// inclusionOf returns the inclusion probabilities of predictors, given log p(m) p(y | m) of all
+// models up to a constant.
 func inclusionOf(masses []float64) []float64 {
 	p := bits.Len(uint(len(masses))) - 1
 	in, total := make([]float64, p), 0.0

@@ -58,8 +58,8 @@ func numbersOf(t testing.TB, build func(in []*Node) *Node, inputs ...any) []floa
 	return tensors.MustCopyFlatData[float64](outputs[0])
 }
 
-// The densities of a family equal the densities of the table's Target, model by model, with the
-// table's coordinates at their places.
+// The densities of a family equal the densities of the table's Target, model by model, once the
+// table's coordinates are moved to their places in the family.
 func TestFamiliesHaveTheDensitiesOfTheirTables(t *testing.T) {
 	for _, kind := range amortizedKinds {
 		t.Run(kind.String(), func(t *testing.T) {
@@ -104,8 +104,8 @@ func TestFamiliesHaveTheDensitiesOfTheirTables(t *testing.T) {
 	}
 }
 
-// A table with another order of columns and rows is the same problem, with its predictors and rows
-// at other places.
+// With another order of columns and rows a table gives the same problem, whose predictors and rows
+// are permuted.
 func TestFamiliesFollowTheColumns(t *testing.T) {
 	for _, kind := range amortizedKinds {
 		f := smallFamily(t, kind)
@@ -167,7 +167,8 @@ func exactProbabilities(t testing.TB, p *Problem) []float64 {
 	return logMass
 }
 
-// The sketch that a network starts from is near the exact posterior where the response is normal.
+// The sketch, the normal approximations that a network starts from, is near the exact posterior
+// where the response is normal.
 func TestSketchesAreNearTheExactPosterior(t *testing.T) {
 	f, err := NewFamily(FamilyConfig{Predictors: Range{2, 6}, Rows: Range{30, 80}})
 	require.NoError(t, err)
@@ -216,8 +217,8 @@ func TestFamiliesRefuseOtherTables(t *testing.T) {
 	}
 }
 
-// A column of ones in the table takes the place of the intercept, with the column's prior. Another
-// column that is in every model does not.
+// A column of ones in the table takes the place of the intercept, with the column's prior. No other
+// column that is in every model does so.
 func TestNetworksTakeColumnsOfOnes(t *testing.T) {
 	f, err := NewFamily(FamilyConfig{Model: ModelOptions{Likelihood: likelihood.RobustKind, Prior: Prior{Kind: UniformPrior}}, Predictors: Range{2, 8}, Rows: Range{20, 150}})
 	require.NoError(t, err)
@@ -283,7 +284,8 @@ func exactRobust(p *Problem) []float64 {
 	return logMass
 }
 
-// byPredictors returns the probabilities of models by an index whose lowest bit is the first
+// byPredictors returns the probabilities of models, given their log probabilities by an index whose
+// highest bit is the first predictor. In the index of the result the lowest bit is the first
 // predictor.
 func byPredictors(logModels []float64) []float64 {
 	q := make([]float64, len(logModels))
@@ -304,8 +306,8 @@ func memberships(p []float64) []float64 {
 }
 
 // Where the weights of a network's answer are not trusted, the answer comes from the posterior over
-// models and sets of outliers, without training. The table has 12 rows and 5 predictors, and its
-// weights have a k̂ of 1.
+// models and sets of outliers, without training. The table has 12 rows and 5 predictors, and the
+// importance weights of its answer have a Pareto shape k̂ of 1.
 func TestNetworksLeaveOutliersToTheCollapsedPosterior(t *testing.T) {
 	testkit.Long(t)
 	device, err := gpu.Open(gpu.CPU)
@@ -332,7 +334,7 @@ func TestNetworksLeaveOutliersToTheCollapsedPosterior(t *testing.T) {
 		require.Equal(t, vti.CollapsedChains, result.Certificate.Basis, "the table is one where weights do not serve")
 		for j, one := range result.Inclusion {
 			require.InDelta(t, want[j], float64(one.Certified), 5*float64(one.SE)+0.001) // a false alarm in 300,000
-			if only {                                                                    // q(m) is still the network's
+			if only {                                                                    // q(m) is still the answer of the network
 				require.InDelta(t, said[j], float64(*one.Q), 0.015) // five standard errors of draws of q
 			}
 		}
@@ -383,8 +385,9 @@ func TestTrainingLeavesNoNetworkWorse(t *testing.T) {
 	require.Equal(t, last.Start, last.Best)
 }
 
-// A wrong network never gives a trusted answer that is wrong. The network here has noise added to
-// its weights; its tables are like its training tables, or have rows that contradict each other.
+// A wrong network never gives a wrong answer that is trusted. Noise is added to the weights of the
+// network. It answers for tables like its training tables, and for tables whose rows contradict
+// each other.
 func TestWrongNetworksAreNotTrustedAndWrong(t *testing.T) {
 	device, err := gpu.Open(gpu.CPU)
 	require.NoError(t, err)

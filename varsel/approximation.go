@@ -22,11 +22,11 @@ type approximation struct {
 	linear      *mat.VecDense // precision times mean
 	logScale    float64
 	curvature   float64 // precision of an unknown log σ at its mode
-	logEvidence float64 // approximate; not set if σ is unknown
+	logEvidence float64 // approximate log evidence; not set if σ is unknown
 }
 
-// approximate returns the approximation of a model. Under likelihoods other than the normal one the
-// scale is known.
+// approximate returns the approximation of a model. The scale is known unless the likelihood is
+// normal.
 func (t *Target) approximate(a regression.Active) *approximation {
 	k := len(a.Columns)
 	f := &approximation{Active: a, theta: make([]float64, k), precision: mat.NewSymDense(k, nil), linear: mat.NewVecDense(k, nil), logScale: t.LogScale}
@@ -92,10 +92,10 @@ func (f *approximation) store(precision, linear []float64) {
 	}
 }
 
-// modelAnchors holds a separate approximation of each of the K models of a [Target]; amortized
-// networks start from them. The approximation of the largest model, restricted to the coordinates
-// of another model, is useless if the largest model explains a few rows almost without noise, or if
-// counts reach millions. A [SlotTarget] finds its approximations by other means.
+// modelAnchors holds a normal approximation of each of the K models of a [Target], from which
+// amortized networks start. To restrict the approximation of the largest model to the coordinates
+// of a smaller model would be useless if the largest model explains a few rows almost without
+// noise, or if counts reach millions. A [SlotTarget] finds its approximations by other means.
 type modelAnchors struct {
 	cards             []int
 	dim               int
@@ -103,14 +103,16 @@ type modelAnchors struct {
 	logEvidence       []float64 // approximate log p(y | m) [K]; not set if a scale is inferred
 }
 
-// Bounds of the work on anchors. Within them, all anchors take a second or two on two cores.
+// Bounds of the work on anchors (the approximations of all models). Within them, the work takes a
+// second or two on two cores.
 const (
 	anchoredModels = 1 << 12
-	anchorNumbers  = 1 << 22 // elements of the precision matrices of all models
-	anchorWork     = 4e8     // models times rows times squared coordinates
+	anchorNumbers  = 1 << 22 // number of elements of the precision matrices of all models
+	anchorWork     = 4e8     // number of models times rows times squared coordinates
 )
 
-// anchorable reports whether an approximation of each of count models is affordable.
+// anchorable reports whether approximations of count models, of a table of that many rows and at
+// most dim coordinates, are affordable.
 func anchorable(count, rows, dim int) bool {
 	work := float64(count) * float64(rows*dim*dim)
 	return count <= anchoredModels && count*dim*dim <= anchorNumbers && work <= anchorWork && dim <= cosmic.MaxCoupledDim
@@ -138,8 +140,8 @@ func newModelAnchors(t *Target) *modelAnchors {
 	return a
 }
 
-// Quadratic looks up the precision matrices of the approximations of models, and their products
-// with the means.
+// Quadratic returns the precision matrices of the approximations of models, by their codes, and the
+// products of these matrices with the means.
 func (a *modelAnchors) Quadratic(codes, _ *Node, dtype dtypes.DType) (precision, linear *Node) {
 	index := InsertAxes(space.Index(a.cards, codes), -1)
 	count := len(a.linear) / a.dim

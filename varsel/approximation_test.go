@@ -18,8 +18,8 @@ import (
 	"github.com/transdim/vti/varsel/exact"
 )
 
-// smallProblem returns a problem with few rows, strong effects and a response for kind, where
-// counts are near a million.
+// smallProblem returns a problem with few rows, strong effects and a response that suits kind.
+// Counts are near a million.
 func smallProblem(t *testing.T, kind likelihood.Kind, rows int, model ModelOptions) *Problem {
 	t.Helper()
 	source := correlatedColumns(rows, 3)
@@ -136,8 +136,8 @@ func TestApproximationOfNormalResponses(t *testing.T) {
 	}
 }
 
-// Tables whose noise is far from σ, and whose predictors are nearly copies of each other, have
-// finite approximations whose precision matrix has a Cholesky factor.
+// Tables whose noise is far from the prior of σ, and whose predictors are nearly copies of each
+// other, have finite approximations whose precision matrix has a Cholesky factor.
 func TestApproximationsOfNastyTablesAreFinite(t *testing.T) {
 	for _, sigma := range []float64{1e-12, 1e-6, 1, 1e6} {
 		p := simulatedProblem(t, design.Simulation{Rows: 12, Predictors: 4, Effects: 2, Correlation: 0.999999, Likelihood: likelihood.RobustKind, Seed: 2},

@@ -65,7 +65,7 @@ func TestAssignmentsSumToTheIntegral(t *testing.T) {
 	}
 }
 
-// Outliers that have the noise scale of other rows change nothing, whatever their share.
+// Outliers whose noise scale equals the scale of inliers change nothing, whatever their share.
 func TestAssignmentsWithoutOutliersAreGaussian(t *testing.T) {
 	for name, problem := range fewRows(t, ModelOptions{Sigma1: 0.8, Sigma2: 0.8, Outlier: 0.3}) {
 		for _, code := range space.All(problem.Target.Space().Cards()) {
@@ -81,9 +81,9 @@ func TestAssignmentsWithoutOutliersAreGaussian(t *testing.T) {
 	}
 }
 
-// Draws have the density of the graph, and the moments of the sum over sets of outliers. About
-// thirty numbers are compared to four standard errors, which gives a false alarm in one of 500
-// seeds.
+// Draws have the density that the computation graph computes, and the moments of the sum over sets
+// of outliers. About thirty numbers are compared to four standard errors, which gives a false alarm
+// in one of 500 seeds.
 func TestDrawsOverAssignments(t *testing.T) {
 	for name, problem := range fewRows(t, ModelOptions{}) {
 		target := withForms{problem.Posterior(), problem.forms()}

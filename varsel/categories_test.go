@@ -78,10 +78,10 @@ func (o orderedTable) problem(t *testing.T, kind likelihood.Kind) *Problem {
 }
 
 // cumulativeEvidence returns log p(y) by the definition of the model: cut points c_1 < … < c_{K−1}
-// whose categories have probabilities from Dirichlet(1, …, 1), and a slope θ ~ N(0, sd²) on x. The
-// values u_k = F(c_k) of the link's distribution function F are then uniform on 0 < u_1 < … <
-// u_{K−1} < 1. For each θ of a grid, a sum over c_{k+1} ≥ c_k runs from left to right over a grid
-// of u.
+// whose categories have probabilities from Dirichlet(1, …, 1), and a slope θ ~ N(0, sd²) on x. With
+// F the distribution function of the link, the values u_k = F(c_k) are then uniform on 0 < u_1 < …
+// < u_{K−1} < 1. For each θ of a grid, the sum over ordered cut points is computed from left to
+// right on a grid of u.
 func cumulativeEvidence(o orderedTable, kind likelihood.Kind, x []float64, sd float64) float64 {
 	cdf, quantile := distuv.UnitNormal.CDF, distuv.UnitNormal.Quantile
 	if kind == likelihood.CumulativeLogitKind {
@@ -90,13 +90,13 @@ func cumulativeEvidence(o orderedTable, kind likelihood.Kind, x []float64, sd fl
 	const points = 150
 	log := func(p float64) float64 { return math.Log(math.Max(p, 1e-300)) }
 	grid, weight := make([]float64, points), make([]float64, points)
-	for i := range grid { // midpoints of v, u = v²(3−2v), which flattens both ends
+	for i := range grid { // v is uniform; u = v²(3−2v) makes the points denser near 0 and 1
 		v := (float64(i) + 0.5) / points
 		grid[i], weight[i] = quantile(v*v*(3-2*v)), log(6*v*(1-v)/points)
 	}
 	logLikelihood := func(theta float64) float64 {
-		first, last := make([]float64, points), make([]float64, points) // of rows in the first and the last category
-		below := make([][][]float64, points)                            // F(c − η) of the other rows, by category
+		first, last := make([]float64, points), make([]float64, points) // log likelihood of the rows in the first and the last category
+		below := make([][][]float64, points)                            // F(c − η) of the rows in other categories, by category
 		for i, c := range grid {
 			below[i] = make([][]float64, o.levels+1)
 			for r, v := range x {
@@ -121,7 +121,7 @@ func cumulativeEvidence(o orderedTable, kind likelihood.Kind, x []float64, sd fl
 						terms[i] += log(below[j][k][r] - low)
 					}
 				}
-				terms[j] -= math.Ln2 // half a cell
+				terms[j] -= math.Ln2 // half of the grid cell has c_{k+1} ≥ c_k
 				next[j] = floats.LogSumExp(terms) + weight[j]
 			}
 			sums = next
@@ -162,8 +162,8 @@ func nullEvidence(o orderedTable) float64 {
 }
 
 // Evidences of both models agree with the integral by definition, and the evidence without
-// predictors with its closed form. The limit gives a false alarm in one of 150,000 comparisons;
-// there are 32 comparisons.
+// predictors agrees with its closed form. The limit gives a false alarm in one of 150,000
+// comparisons, and there are 32.
 func TestOrderedEvidences(t *testing.T) {
 	testkit.Slow(t)
 	for _, o := range orderedTables() {
@@ -189,8 +189,8 @@ func TestOrderedEvidences(t *testing.T) {
 	}
 }
 
-// The log density of the graph agrees with the log density on the host. Values on the scale of the
-// table map back to the coordinates, and give the same probabilities.
+// The log density of the computation graph agrees with the log density of the Go code. Values on
+// the scale of the table map back to the coordinates, and give the same probabilities.
 func TestOrderedCoordinates(t *testing.T) {
 	for _, kind := range []likelihood.Kind{likelihood.CumulativeLogitKind, likelihood.CumulativeProbitKind} {
 		o := orderedTables()[0]
@@ -226,8 +226,8 @@ func TestOrderedCoordinates(t *testing.T) {
 	}
 }
 
-// A run is trusted and agrees with the integral by definition, with chains, and with the
-// predictions of a stored run, even where a category was never seen.
+// A run is trusted and agrees with the integral by definition and with chains, even where a
+// category was never seen. A stored run gives the same predictions.
 func TestOrderedRuns(t *testing.T) {
 	testkit.Slow(t)
 	for _, o := range orderedTables()[:3] {
@@ -242,7 +242,7 @@ func TestOrderedRuns(t *testing.T) {
 		require.InDelta(t, 1/(1+math.Exp(-logOdds)), float64(got.Certified), 5*float64(got.SE)+1e-3)
 		require.Equal(t, modelcheck.Good, certified.ModelCheck.Verdict, "%v", certified.ModelCheck)
 		if o.name == "10 categories, 12 rows" {
-			continue // chains have seen enough
+			continue // two other tables suffice for the test of chains
 		}
 		sampled, err := RunChains(t.Context(), openDevice(t), problem, rjmcmc.Config{Chains: 64, BurnIn: 400, Iterations: 400, Seed: 3}, t.TempDir())
 		require.NoError(t, err)
@@ -251,7 +251,7 @@ func TestOrderedRuns(t *testing.T) {
 	}
 }
 
-// Predictions are the probabilities of the categories, of rows of the run and of a new table.
+// Predictions, for rows of the run and of a new table, are the probabilities of the categories.
 func TestOrderedPredictions(t *testing.T) {
 	testkit.Slow(t)
 	dir := t.TempDir()

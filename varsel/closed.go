@@ -14,21 +14,23 @@ import (
 	"github.com/transdim/vti/varsel/regression"
 )
 
-// closedForms holds the closed forms of the evidences of models and of the posteriors of their
-// parameters. form returns the closed form of one model.
+// closedForms gives the evidences of models and the posteriors of their parameters in closed form.
+// The function form returns the closed form of one model.
 type closedForms struct {
 	models
 	form func(a regression.Active) (regression.Closed, error)
-	// evidence returns the log evidence of one model in less time than form, or is nil.
+	// evidence returns the log evidence of one model in less time than form. It is nil if there is
+	// no faster way.
 	evidence func(a regression.Active) (float64, error)
 	// all returns the log evidences of all models, indexed by the bits of their codes, or nil if
-	// they are not all listed. The first call takes as long as some thousand calls of form.
+	// there are too many models to list. The first call takes as long as some thousand calls of
+	// form.
 	all func(ctx gocontext.Context) ([]float64, error)
 }
 
 // leastOfAll is the smallest number of codes for which LogEvidences computes the evidences of all
 // models (closedForms.all). When the engine lists all models, it requests 256 at a time. Half and
-// twice give the same answers (docs/benchmarks/constants.md).
+// twice this number give the same answers (docs/benchmarks/constants.md).
 const leastOfAll = 64
 
 // LogEvidences returns log p(y | m) of each code.
@@ -66,7 +68,8 @@ func (f closedForms) logEvidence(a regression.Active) (float64, error) {
 	return form.LogEvidence(), nil
 }
 
-// SampleParameters draws n times from p(θ | y, m).
+// SampleParameters draws parameters n times from p(θ | y, m) of a model. It returns the draws and
+// their log densities.
 func (f closedForms) SampleParameters(code []int32, n int, random *rand.Rand) (*mat.Dense, []float64, error) {
 	a := f.active(code)
 	form, err := f.form(a)
@@ -81,9 +84,9 @@ func (f closedForms) SampleParameters(code []int32, n int, random *rand.Rand) (*
 }
 
 // slabForms returns the closed forms of models under a mixture of g-priors, each with a quadrature
-// over g. The graph of the Target has no density of coefficients under a g-prior; training of q(m)
-// uses the density of the normal slab in its place. always reports whether a coordinate is in every
-// model.
+// over g. Training of q(m) uses the density under a normal prior in place of the g-prior, whose
+// density the computation graph of the Target does not have. The function always reports whether a
+// coordinate is in every model.
 func slabForms(m models, slab exact.Slab, always func(coordinate int) bool) closedForms {
 	t := m.bits()
 	selectable := t.design.Dim() - len(t.design.Always)
@@ -97,17 +100,17 @@ func slabForms(m models, slab exact.Slab, always func(coordinate int) bool) clos
 }
 
 const (
-	// mostAssignedRows is the largest number n of rows, whose 2ⁿ sets of outliers are summed over.
-	// mostAssignments is the largest number of sets of all models together. mostAssignedDim is the
-	// largest number k of coordinates of a model, since a set takes k³ operations. Within these
-	// limits the sum takes at most a second or two.
+	// mostAssignedRows is the largest number n of rows for which the sum runs over all 2ⁿ sets of
+	// outliers. mostAssignments is the largest number of such sets over all models together.
+	// mostAssignedDim is the largest number k of coordinates of a model, since each set takes k³
+	// operations. Within these limits the sum takes at most a second or two.
 	mostAssignedRows = 12
 	mostAssignments  = 1 << 16
 	mostAssignedDim  = 8
 )
 
-// newAssignments prepares the sum over all sets of outliers. It returns nil if there are too many,
-// and for likelihoods other than the robust one.
+// newAssignments prepares the sum over all sets of outliers. It returns nil if there are too many
+// sets, and for likelihoods other than the robust one.
 func newAssignments(t *Target, model ModelOptions) *regression.Assignments {
 	count, ok := space.Count(t.space)
 	rows := len(t.Responses.Y)

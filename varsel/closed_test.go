@@ -21,7 +21,7 @@ import (
 	"github.com/transdim/vti/table"
 )
 
-// exactProblems returns Gaussian problems that together have every part that a design can have.
+// exactProblems returns Gaussian problems that together have every feature of a design.
 func exactProblems(t *testing.T) map[string]*Problem {
 	t.Helper()
 	problems := map[string]*Problem{}
@@ -139,7 +139,7 @@ func TestOnlyGaussianTargetsAreExact(t *testing.T) {
 	for _, kind := range likelihood.Kinds() {
 		for _, model := range []ModelOptions{{Likelihood: kind}, {Likelihood: kind, Prior: Prior{MaxSize: 2}, Codes: ListCodes}} {
 			if kind.HasCategories() && model.Codes == ListCodes {
-				continue // categories have no lists
+				continue // a response of categories cannot be combined with models as lists
 			}
 			problem := slotlessOrNot(t, kind, model)
 			require.Equal(t, kind.Conjugate(), problem.forms() != nil, "%v", kind)
@@ -166,9 +166,9 @@ func TestLogEvidencesCanBeCancelled(t *testing.T) {
 	require.ErrorIs(t, err, gocontext.Canceled)
 }
 
-// Flows that ignore closed forms agree with them: an answer from weighted draws agrees with the
-// enumeration, for models as bits and as lists. About twenty numbers are compared to four standard
-// errors, which gives a false alarm in one of 800 seeds.
+// An answer from weighted draws of a flow that ignores closed forms agrees with the enumeration of
+// all models, whether models are coded as bits or as lists. About twenty numbers are compared to
+// four standard errors, which gives a false alarm in one of 800 seeds.
 func TestWeightsAgreeWithClosedForms(t *testing.T) {
 	testkit.Slow(t)
 	device := openDevice(t)

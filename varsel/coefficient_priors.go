@@ -7,7 +7,7 @@ import (
 )
 
 // CoefficientPrior is the prior of a coefficient given that it is in the model, on the scale of the
-// table. It is normal. For a noise scale it is log-normal, and Mean and SD refer to the logarithm.
+// table. It is normal, or log-normal for a noise scale, when Mean and SD refer to the logarithm.
 type CoefficientPrior struct {
 	LogNormal bool   `json:"log_normal,omitempty"`
 	Mean      Number `json:"mean"`
@@ -28,10 +28,10 @@ func (p CoefficientPrior) LogDensity(x float64) float64 {
 	return jacobian - z*z/2 - math.Log(float64(p.SD)) - math.Log(2*math.Pi)/2
 }
 
-// fillPriors adds priors to a result: the prior inclusion probabilities, if predictors have their
-// own, the prior of the size of a model, unless it depends on heredity, and the priors of the
-// coefficients. The intercept has none, since on the scale of the table it depends on the other
-// coefficients.
+// fillPriors adds priors to a result: the prior inclusion probabilities if they differ between
+// predictors, the prior of the number of predictors of a model unless it depends on heredity, and
+// the priors of the coefficients. No prior of the intercept is given: on the scale of the table it
+// depends on the other coefficients.
 func (p *Problem) fillPriors(r *Result) {
 	groups := len(p.Design.Predictors)
 	r.InclusionPrior = p.InclusionFile
@@ -54,7 +54,8 @@ func (p *Problem) fillPriors(r *Result) {
 		c := &r.Coefficients[k]
 		if j, ok := column[c.Name]; ok && j != p.Design.Scaling.Level {
 			slope := p.Design.Scaling.Slope(j)
-			// without an order of categories, the log odds of any two have the sd of a coordinate
+			// if categories have no order, the log odds of any two of them have the same sd as a
+			// coordinate
 			c.Prior = &CoefficientPrior{Mean: Number(slope * p.Target.Mean[j*planes]), SD: Number(slope * p.Target.SD[j*planes])}
 		} else if c.Name == p.Design.ScaleName() && p.UnknownScale() {
 			scale := p.Target.Scale

@@ -13,8 +13,8 @@ import (
 )
 
 // coldVariation returns the total variation between a surrogate q(m) and the oracle on the problem
-// of the VTI paper, after a short fit. The fit starts as in the paper, with the identity as flow
-// and the prior as q(m).
+// of the VTI paper, after a short fit. As in the paper, the flow starts as the identity, and q(m)
+// as the prior.
 func coldVariation(t *testing.T, device *gpu.Device, problem *Problem, oracle map[string]float64, belief modeldist.Belief, seed uint64, atOnce bool) float64 {
 	t.Helper()
 	cards := problem.Posterior().Space().Cards()
@@ -39,9 +39,9 @@ func coldVariation(t *testing.T, device *gpu.Device, problem *Problem, oracle ma
 	return variation
 }
 
-// From the start of the VTI paper, q(m) comes close to the oracle with either belief of the
-// surrogate. Without the delay, q(m) would learn from the first step and settle on the models that
-// were fitted first.
+// From the start that the VTI paper uses, q(m) comes close to the oracle with either belief of the
+// surrogate about evidences. If q(m) learned from the first step on, it would settle on the models
+// that were fitted first.
 func TestColdStartOfTheSurrogate(t *testing.T) {
 	device, err := gpu.Open(gpu.CPU)
 	require.NoError(t, err)

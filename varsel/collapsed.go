@@ -12,30 +12,30 @@ import (
 
 // collapsed is the posterior of a robust Target with known scales over models m and sets of
 // outliers a. Given m and a, the response is Gaussian and the coefficients integrate out. A single
-// model can have hundreds of modes, one for each likely set of outliers; moving one row into or out
-// of the set leads from one mode to the next. For few rows [regression.Assignments] sums over all a
-// instead.
+// model can have hundreds of modes, one for each likely set of outliers; to move one row into or
+// out of the set leads from one mode to the next. If there are few rows, [regression.Assignments]
+// sums over all sets a instead.
 type collapsed struct {
 	target   *Target
 	fixed    []int       // coordinates in every model
 	groups   [][]int     // coordinates of each site
-	rows     [][]float64 // rows of the design, coordinates in prior standard deviations [n][D]
-	rest     []float64   // responses less offset and prior mean [n]
+	rows     [][]float64 // rows of the design; coordinates are in prior standard deviations [n][D]
+	rest     []float64   // responses minus offset and prior mean of the linear predictor [n]
 	logPrior space.LogTerms
-	logRatio [2]float64 // log of the variance of inliers over outliers, and of outliers over inliers
+	logRatio [2]float64 // logs of the ratios of variances: of inliers to outliers, and of outliers to inliers
 }
 
 // mostCollapsedWork is the largest number of multiplications of a sweep through all rows and
 // predictors, which then takes about a millisecond. mostPriorDraws is the largest number of models
-// drawn from the prior until heredity allows one.
+// drawn from the prior to find one that heredity (a product needs its factors) allows.
 const (
 	mostCollapsedWork = 2e6
 	mostPriorDraws    = 10000
 )
 
-// collapse returns the posterior over models and sets of outliers. It returns nil if the likelihood
-// is not robust with known scales, the prior over models is not normalised, or a sweep takes too
-// long.
+// collapse returns the posterior over models and sets of outliers. It returns nil unless the
+// likelihood is robust with known scales and the prior over models is normalised, and if a sweep
+// over all rows would take too long.
 func (t *Target) collapse() rjmcmc.Collapsed {
 	n, dim := len(t.Responses.Y), t.space.Dim()
 	size := float64(min(dim, n))

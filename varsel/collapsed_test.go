@@ -66,8 +66,8 @@ func sumsOf(problem *Problem) *regression.Assignments {
 }
 
 // After moves of all kinds the evidence of a state is the closed form of its model m and set of
-// outliers a. Draws of θ from the state satisfy p(y, θ | m) p(a | θ, y) = p(y, a | m) p(θ | y, m,
-// a), and their squared distances from the mean have a χ² distribution.
+// outliers a. Draws of the coefficients θ from the state satisfy p(y, θ | m) p(a | θ, y) = p(y, a |
+// m) p(θ | y, m, a), and their squared distances from the mean have a χ² distribution.
 func TestCollapsedStates(t *testing.T) {
 	for _, problem := range []*Problem{contradicting(t, 10, 1, Prior{}, 0.1), structured(t), contradicting(t, 10, 2, ownProbabilities(0.05, 0.2, 0.9), 0.1)} {
 		checkStates(t, problem)
@@ -210,8 +210,7 @@ func TestCollapsedAgreesWithSums(t *testing.T) {
 
 // Trusted answers are right on tables of 13 rows, where a few rows lie on another plane and the
 // noise is as small as a thousandth of the response. Two methods may differ by 5 standard errors
-// plus 0.03 nats for log evidences or 0.01 for probabilities, which is the difference that a run
-// accepts without a note.
+// plus 0.03 nats for log evidences or 0.01 for probabilities, as in the comparisons of a run.
 func TestCollapsedTrustIsEarned(t *testing.T) {
 	testkit.Slow(t)
 	device, err := gpu.Open(gpu.CPU)

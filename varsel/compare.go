@@ -19,11 +19,11 @@ type Comparison struct {
 	Inclusion []compare.Pair `json:"inclusion"`
 }
 
-// Compare compares two finished runs. It returns an error if they differ in the table, the rows,
-// the target or the predictors.
+// Compare compares two finished runs. It returns an error if they differ in the table, rows, target
+// or predictors.
 //
-// The cross-entropy needs the unchanged table of run b. Without it, a note takes the place of the
-// cross-entropy.
+// The cross-entropy needs the table of run b, unchanged. If the table is missing or changed, the
+// result has a note instead.
 func Compare(ctx gocontext.Context, a, b *StoredRun) (*Comparison, error) {
 	if err := comparable(a, b); err != nil {
 		return nil, err
@@ -58,7 +58,7 @@ func (r *Result) listed() (list []compare.Model) {
 	return list
 }
 
-// Summary returns what a comparison says of the run.
+// Summary returns the description of the run in a comparison.
 func (r *StoredRun) Summary() compare.Run {
 	s := compare.Run{RunDir: r.Dir, Command: r.Record.Command, Seed: r.Record.Seed}
 	switch {

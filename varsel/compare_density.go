@@ -24,8 +24,8 @@ import (
 // run without standardisation, and the parameter of the noise is log σ. A change of units adds the
 // same constant to every density.
 type CrossEntropy struct {
-	// Mean is the cross-entropy in nats. SE is its standard error. For draws of chains, SE comes
-	// from the spread between the chains.
+	// Mean is the cross-entropy in nats, and SE its standard error, which comes from the
+	// differences between chains if the draws are draws of chains.
 	Mean Number `json:"mean"`
 	SE   Number `json:"se"`
 	// OwnDraws is the mean of −log q_B(m, θ) over the draws of B. It is about the entropy of B's
@@ -41,7 +41,8 @@ type CrossEntropy struct {
 // of the flow for each coordinate.
 const mostDraws = 10000
 
-// crossEntropy returns nil and a note if A has no draws, or if B has no density to evaluate.
+// crossEntropy returns the cross-entropy, or nil and a note with the reason if A has no draws or B
+// has no density to evaluate.
 func crossEntropy(ctx gocontext.Context, a, b *StoredRun) (result *CrossEntropy, note string, err error) {
 	if !rundir.Exists(filepath.Join(b.Dir, rundir.PosteriorFile)) {
 		return nil, "no cross-entropy: B has no density (" + b.Record.Command + ")", nil
@@ -105,7 +106,8 @@ func crossEntropy(ctx gocontext.Context, a, b *StoredRun) (result *CrossEntropy,
 	return result, "", nil
 }
 
-// differentParameters describes the difference of two lists of names. It does not show long lists.
+// differentParameters describes the difference of two lists of names. It only counts the names of
+// long lists.
 func differentParameters(a, b []string) string {
 	const most = 64
 	if len(a) > most || len(b) > most {
@@ -114,9 +116,8 @@ func differentParameters(a, b []string) string {
 	return fmt.Sprintf("A has the parameters %q and B has %q", a, b)
 }
 
-// fromFile takes at most mostDraws draws, evenly spread over the file, and maps them to the
-// coordinates of the target. It inverts the map that writes files of draws. chains holds the number
-// of each draw's chain; it is nil for independent draws.
+// fromFile returns at most mostDraws draws, evenly spread over a file, in the coordinates of the
+// target. chains holds the number of each draw's chain; it is nil for independent draws.
 func (p *Problem) fromFile(d *draws.Draws) (codes [][]int32, theta *mat.Dense, chains []int32) {
 	n := min(d.Len(), mostDraws)
 	theta = mat.NewDense(n, p.Posterior().Space().Dim(), nil)

@@ -39,7 +39,7 @@ func TestFromOriginalInvertsToOriginal(t *testing.T) {
 	}
 }
 
-// TestDrawsComeBack checks that draws, with log σ, are the same after a conversion to their form in
+// TestDrawsComeBack checks that draws, with log σ, are unchanged by a conversion to their form in
 // files and back.
 func TestDrawsComeBack(t *testing.T) {
 	data, err := table.Parse("data.csv", []byte("a,b,y\n1,2,3\n2,50,4.5\n4,30,1\n5,10,7\n9,-7,6\n"))
@@ -71,7 +71,7 @@ func TestNegativeMean(t *testing.T) {
 	assert.Equal(t, 2, independent.NonFinite)
 	assert.InDelta(t, math.Sqrt((4+0+1+9)/3.0/4), float64(independent.SE), 1e-12)
 
-	// Two chains with means 2 and 4: their difference is the whole error.
+	// Two chains with means 2 and 4, constant within chains: the whole error is between the chains.
 	chains := negativeMean(values, []int32{1, 1, 1, 2, 2, 2})
 	assert.Equal(t, Number(-3), chains.Mean)
 	assert.InDelta(t, 1, float64(chains.SE), 1e-12)

@@ -11,8 +11,9 @@ import (
 	"github.com/transdim/vti/varsel/wide"
 )
 
-// CredibleSet is a set of correlated predictors that can replace each other in a model. With at
-// least the requested probability (Problem.Credible) one or more of them are in the model.
+// CredibleSet is a set of correlated predictors that can replace each other in a model. The
+// probability that the model has one or more of them is at least the requested one
+// (Problem.Credible).
 type CredibleSet struct {
 	// Predictors are the members, the most probable one first.
 	Predictors []string `json:"predictors"`
@@ -31,7 +32,8 @@ const (
 	// fewForSets is the largest number of predictors for which inclusion probabilities suffice, so
 	// that no sets are reported.
 	fewForSets = 5
-	// pure is the least absolute correlation between members of a set, as in susieR.
+	// pure is the smallest absolute correlation allowed between members of a set, as in the R
+	// package susieR.
 	pure = 0.5
 )
 
@@ -43,8 +45,8 @@ func CheckCredible(level float64) error {
 	return nil
 }
 
-// credibleSets returns the credible sets of a list of models or draws. model returns the members of
-// the k-th model and its probability.
+// credibleSets returns the credible sets of a list of models or draws. The function model returns
+// the members (predictors) of the k-th model, and its probability.
 func (p *Problem) credibleSets(models int, model func(k int) (members []int, probability float64)) (sets []CredibleSet) {
 	predictors := p.Design.Predictors
 	if len(predictors) <= fewForSets {

@@ -47,7 +47,7 @@ func TestCredibleSetsOfTwins(t *testing.T) {
 	require.Greater(t, float64(result.CredibleSets[1].Probability), 0.99)
 	require.Less(t, float64(result.CredibleSets[1].ExactlyOne), float64(result.CredibleSets[1].Probability))
 
-	problem.Credible = 0.9999999 // even the larger effect is less certain
+	problem.Credible = 0.9999999 // even z1, whose effect is larger, is less certain than this
 	result, err = RunExact(t.Context(), problem, nil, "")
 	require.NoError(t, err)
 	for _, set := range result.CredibleSets {

@@ -21,23 +21,23 @@ type Result struct {
 	A       compare.Run `json:"a"`
 	B       compare.Run `json:"b"`
 	// Predictors is the number of predictors that both runs select from, matched by their names.
-	// OnlyA and OnlyB are the numbers of the others, which cannot be shared.
+	// OnlyA and OnlyB count the predictors of only one run, which cannot be shared.
 	Predictors int `json:"predictors"`
 	OnlyA      int `json:"only_a"`
 	OnlyB      int `json:"only_b"`
 	// Hypotheses are five: neither response has predictors, only A's has, only B's has, both have
-	// but share none, and both share one or more.
+	// predictors but share none, and both share one or more.
 	Hypotheses []Hypothesis `json:"hypotheses"`
 	// Shared lists the predictors that may be shared, the most probable one first.
 	Shared []Predictor `json:"shared"`
-	// Prior is the prior probability that two responses with one predictor each have the same.
-	// Sensitivity holds the probability of a shared predictor for other values of it.
+	// Prior is the prior probability that two responses with one predictor each have the same
+	// predictor. Sensitivity holds the probability of a shared predictor for other values of Prior.
 	Prior       report.Number `json:"prior"`
 	Sensitivity []Sensitivity `json:"sensitivity"`
 	Notes       []string      `json:"notes,omitempty"`
 }
 
-// Hypothesis is a hypothesis with its probability and the standard error.
+// Hypothesis is a hypothesis with its probability and the standard error of the probability.
 type Hypothesis struct {
 	Name        string        `json:"name"`
 	Probability report.Number `json:"probability"`
@@ -53,24 +53,24 @@ type Predictor struct {
 	B      report.Number `json:"b"`
 }
 
-// Sensitivity is the probability that a predictor is shared, given a prior probability.
+// Sensitivity is the probability that a predictor is shared, given another prior probability.
 type Sensitivity struct {
 	Prior  report.Number `json:"prior"`
 	Shared report.Number `json:"shared"`
 	SE     report.Number `json:"se"`
 }
 
-// DefaultPrior is the default of the prior probability that two responses with one predictor each
-// have the same one.
+// DefaultPrior is the default prior probability that two responses with one predictor each have the
+// same predictor.
 const DefaultPrior = 0.5
 
-// leastShared is the least probability of a predictor in Result.Shared.
+// leastShared is the smallest probability with which a predictor is listed in Result.Shared.
 const leastShared = 1e-4
 
-// Of returns the posterior over the predictors that two finished runs share. The models of A and B
-// have a joint prior: their sizes have the priors of the runs, and a predictor of A has higher odds
-// to be in B, such that two models of one predictor are the same with probability prior; 0 stands
-// for DefaultPrior. Rows of the two runs are taken to be independent.
+// Of returns the posterior over the predictors that two finished runs share. In the joint prior of
+// the models of A and B, their sizes have the priors of the runs, and the predictors of A are more
+// likely in B. The argument prior is the probability that two models of one predictor are the same;
+// 0 stands for DefaultPrior. Rows of the two runs are treated as independent.
 func Of(a, b *varsel.StoredRun, prior float64) (*Result, error) {
 	prior = cmp.Or(prior, DefaultPrior)
 	if !(prior > 0 && prior < 1) {
@@ -123,7 +123,8 @@ func Of(a, b *varsel.StoredRun, prior float64) (*Result, error) {
 	return r, nil
 }
 
-// common returns the names of the predictors that both runs select from, and counts the others.
+// common returns the names of the predictors that both runs select from, and counts the predictors
+// of only one run.
 func (r *Result) common(a, b *varsel.StoredRun) (names []string, err error) {
 	x, y := a.Result.Data.Predictors, b.Result.Data.Predictors
 	places := placesOf(y)
@@ -139,12 +140,13 @@ func (r *Result) common(a, b *varsel.StoredRun) (names []string, err error) {
 	return names, nil
 }
 
-// usedDraws is the largest number of draws of a run that are used. The standard error of a
-// probability is then below 0.01.
+// usedDraws bounds the number of draws of a run that are used. With this number the standard error
+// of a probability is below 0.01.
 const usedDraws = 4000
 
-// modelsOf returns the models of a run, without predictors that are not in names, and the number by
-// which variances are multiplied because the draws have a smaller effective number.
+// modelsOf returns the models of a run, without predictors that are not in names. It also returns
+// the factor by which variances are multiplied, since the effective number of draws is smaller than
+// their number.
 func modelsOf(r *varsel.StoredRun, names []string) (list []weightedModel, inflation float64, err error) {
 	drawn, independent, err := r.DrawnModels()
 	if err != nil {
@@ -168,13 +170,13 @@ func modelsOf(r *varsel.StoredRun, names []string) (list []weightedModel, inflat
 		}
 		list[at].draws[i*blocks/used]++
 	}
-	if c := r.Result.Certificate; c != nil && independent { // drawn again by their weights
+	if c := r.Result.Certificate; c != nil && independent { // draws of a certificate were resampled by their weights
 		return list, math.Max(1, float64(used)/float64(c.ESS)), nil
 	}
 	return list, 1, nil
 }
 
-// placesOf returns the places of names in a list.
+// placesOf returns the position of each name in a list.
 func placesOf(names []string) map[string]int {
 	places := make(map[string]int, len(names))
 	for place, name := range names {

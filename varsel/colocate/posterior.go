@@ -9,8 +9,8 @@ import (
 	"gonum.org/v1/gonum/stat/combin"
 )
 
-// blocks is the number of parts of the draws of a run. The differences between parts give standard
-// errors.
+// blocks is the number of parts into which the draws of a run are divided. The differences between
+// parts give standard errors.
 const blocks = 20
 
 // weightedModel is a model of a run: its predictors that both runs have, and the number of draws of
@@ -20,15 +20,16 @@ type weightedModel struct {
 	draws   [blocks]float64
 }
 
-// sizes holds the numbers of predictors of a model of A, of a model of B, and of both.
+// sizes holds the number of predictors of a model of run A, of a model of run B, and the number
+// that both models have.
 type sizes struct{ a, b, shared int }
 
-// pairs are all pairs of a model of A and a model of B. count holds the number of pairs of draws by
-// their sizes, for each block of A and of B.
+// pairs summarises all pairs of a model of run A and a model of run B. For each sizes, count holds
+// the number of pairs of draws, by the block of the draw of A and the block of the draw of B.
 type pairs struct {
 	predictors int
 	count      map[sizes]*[blocks][blocks]float64
-	keys       []sizes // of count, sorted
+	keys       []sizes // keys of count, sorted
 }
 
 func newPairs(a, b []weightedModel, predictors int) *pairs {
@@ -75,15 +76,15 @@ func eachPair(a, b []weightedModel, predictors int, visit func(m, n *weightedMod
 	}
 }
 
-// oddsOf returns the odds r at which two models of one predictor are the same with the given prior
-// probability: r / (r + predictors − 1) = prior.
+// oddsOf returns the odds r with which two models of one predictor are the same with probability
+// prior: r / (r + predictors − 1) = prior.
 func oddsOf(prior float64, predictors int) float64 {
 	return prior * float64(predictors-1) / (1 - prior)
 }
 
-// factors returns the ratio of the joint prior of a model A and a model B to the product of their
-// priors. Given its size, B is drawn with odds r for a predictor of A: with k shared predictors of
-// p, the ratio is
+// factors returns, for each sizes, the ratio of the joint prior of a model A and a model B to the
+// product of their priors. Given the size of B, the prior of B is proportional to r^k, where r is
+// the argument odds, and k of the p predictors are in both models. The ratio is
 //
 //	r^k / Σ_i C(|A|, i) C(p−|A|, |B|−i) r^i · C(p, |B|).
 //
@@ -97,7 +98,7 @@ func (p *pairs) factors(odds float64) map[sizes]float64 {
 	}
 	list, log := make(map[sizes]float64, len(p.keys)), math.Log(odds)
 	for _, s := range p.keys {
-		norm := 0.0 // of r^(i−k), as sizes may be large
+		norm := 0.0 // the sum of r^(i−k) instead of r^i, since sizes may be large
 		for i := range min(s.a, s.b) + 1 {
 			norm += math.Exp(ways(s.a, i) + ways(p.predictors-s.a, s.b-i) - ways(p.predictors, s.b) + float64(i-s.shared)*log)
 		}
@@ -106,8 +107,8 @@ func (p *pairs) factors(odds float64) map[sizes]float64 {
 	return list
 }
 
-// The hypotheses about two traits, numbered as in coloc: which of them have predictors, and whether
-// one is shared.
+// The hypotheses about two traits, numbered as in the R package coloc: which of the traits have
+// predictors, and whether they share one.
 const (
 	neither = iota
 	onlyA
@@ -132,12 +133,13 @@ func hypothesisOf(s sizes) int {
 }
 
 // estimate returns the posterior probabilities of the hypotheses with their standard errors, by the
-// jackknife over the blocks of A, and over the blocks of B. Variances are multiplied by inflation,
-// one number for each run. No probability has a smaller standard error than one draw in usedDraws.
+// jackknife over the blocks of A, and over the blocks of B. The variances from each run are
+// multiplied by its number in inflation. A standard error is at least the weight of one draw in
+// usedDraws.
 func (p *pairs) estimate(odds float64, inflation [2]float64) (probability, se [hypotheses]float64) {
 	factors := p.factors(odds)
 	var whole [hypotheses]float64
-	var parts [2][blocks][hypotheses]float64 // of whole, by the blocks of A and of B
+	var parts [2][blocks][hypotheses]float64 // the parts of whole by the blocks of A, and by the blocks of B
 	for _, s := range p.keys {
 		h := hypothesisOf(s)
 		for i, row := range p.count[s] {
@@ -170,7 +172,7 @@ func (p *pairs) estimate(odds float64, inflation [2]float64) (probability, se [h
 func normalised(mass [hypotheses]float64) [hypotheses]float64 {
 	sum := floats.Sum(mass[:])
 	for h := range mass {
-		mass[h] = max(mass[h]/sum, 0) // a difference may round below 0
+		mass[h] = max(mass[h]/sum, 0) // rounding can make a difference negative
 	}
 	return mass
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// weigh returns a posterior over the subsets of predictors with a positive probability, the same in
-// all blocks.
+// weigh returns a posterior over the subsets of predictors that have a positive probability. It is
+// the same in all blocks of draws.
 func weigh(predictors int, probability func(subset uint) float64) (list []weightedModel) {
 	for subset := range uint(1) << predictors {
 		m, weight := weightedModel{}, probability(subset)
@@ -30,8 +30,9 @@ func weigh(predictors int, probability func(subset uint) float64) (list []weight
 	return list
 }
 
-// The probabilities are those of a sum over all pairs of subsets, with a joint prior written apart:
-// given A, a subset B of a size is drawn in proportion to r for each predictor of A.
+// The probabilities equal a sum over all pairs of subsets A and B. The joint prior is computed by
+// its definition: given A and the size of B, the probability of B is proportional to r for each
+// predictor that B shares with A.
 func TestHypothesesAreSumsOverPairs(t *testing.T) {
 	const predictors, prior = 5, 0.3
 	random := rand.New(rand.NewPCG(1, 2))
@@ -79,14 +80,15 @@ func TestHypothesesAreSumsOverPairs(t *testing.T) {
 	got, se := p.estimate(oddsOf(prior, predictors), [2]float64{1, 1})
 	for h := range want {
 		require.InDelta(t, want[h]/whole, got[h], 1e-12)
-		require.InDelta(t, 1.0/usedDraws, se[h], 1e-12) // blocks are the same
+		require.InDelta(t, 1.0/usedDraws, se[h], 1e-12) // all blocks are equal
 	}
 	for j, share := range p.sharing(modelsA, modelsB, oddsOf(prior, predictors)) {
 		require.InDelta(t, both[j]/whole, share, 1e-12)
 	}
 }
 
-// With one predictor each, the prior probability of the same one is as asked; it is 1/p for odds 1.
+// If each model has one of p predictors, the prior probability that the two are the same is the
+// requested one. It is 1/p if the odds are 1.
 func TestPriorOfOnePredictorEach(t *testing.T) {
 	const predictors = 8
 	single := weigh(predictors, func(m uint) float64 {
@@ -104,15 +106,15 @@ func TestPriorOfOnePredictorEach(t *testing.T) {
 	require.InDelta(t, 1, oddsOf(1.0/predictors, predictors), 1e-12)
 }
 
-// Truths are drawn from the joint prior with one or two predictors each, signals from normal
-// distributions around them, and each run weights all models by its signals. Stated probabilities
-// are frequencies: their sum is within four standard errors of the number of true cases, which is a
-// false alarm in one of 16,000 runs.
+// True models are drawn from the joint prior with one or two predictors each, and signals from
+// normal distributions around them. Each run weights all models by its signals. Stated
+// probabilities of shared predictors must be frequencies: their sum is within four standard errors
+// of the number of true cases, which fails by chance in one of 16,000 runs.
 func TestSharedProbabilityIsCalibrated(t *testing.T) {
 	const predictors, tables, prior, signal = 6, 300, 0.4, 1.5
 	random := rand.New(rand.NewPCG(3, 4))
 	r := oddsOf(prior, predictors)
-	draw := func(odds func(subset uint) float64) uint { // a subset of one or two predictors
+	draw := func(odds func(subset uint) float64) uint { // draws a subset of one or two predictors
 		size := 1 + random.IntN(2)
 		var list []uint
 		var upTo []float64
@@ -165,9 +167,9 @@ func TestSharedProbabilityIsCalibrated(t *testing.T) {
 	require.Greater(t, variance, 25.0) // the probabilities are not all near 0 or 1
 }
 
-// Standard errors are those between independent sets of draws: the mean of squared errors over 200
-// sets agrees with them within four standard errors of that mean (0.4 of it), a false alarm in one
-// of 16,000 runs.
+// Standard errors match the differences between independent sets of draws: over 200 sets, the mean
+// of squared errors agrees with the squared standard errors to within four standard errors of the
+// mean (40 %), which fails by chance in one of 16,000 runs.
 func TestStandardErrorsOfShared(t *testing.T) {
 	const predictors, draws, sets = 4, 1000, 200
 	random := rand.New(rand.NewPCG(5, 6))

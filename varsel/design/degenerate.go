@@ -12,7 +12,7 @@ import (
 
 // Two columns are duplicates if their absolute correlation exceeds 1 − collinearTol. A column is
 // constant if its range is below constantTol times its largest absolute value. Both limits are a
-// thousand times the rounding of exact relations.
+// thousand times the rounding errors of columns that are exactly constant or duplicates.
 const (
 	collinearTol = 1e-12
 	constantTol  = 1e-13
@@ -22,9 +22,9 @@ const (
 const mostRefused = 6
 
 // removeDegenerate finds the columns that are constant, or a duplicate of an earlier column up to
-// shift and scale. Always-in columns count as earlier than selectable ones. If drop is set it drops
-// these columns, and predictors without a column left, and lists the columns; otherwise it returns
-// an error.
+// shift and scale. Columns that are in every model (always-in) count as earlier than selectable
+// columns. If drop is set it drops and lists the columns found, and drops predictors that lose all
+// their columns; otherwise it returns an error.
 //
 // If there is no intercept, one always-in constant column takes its place. If there is no such
 // column either, columns are compared without centring.
@@ -50,7 +50,7 @@ func removeDegenerate(predictors []rawPredictor, intercept, drop bool) ([]rawPre
 		case !isConstant(values):
 			varying = append(varying, p)
 		case predictors[p.predictor].always && !level && values[0] != 0:
-			level = true // the table's own column of ones
+			level = true // an always-in constant column takes the place of the intercept
 		case predictors[p.predictor].always && level:
 			reasons[p] = "is constant, like the intercept"
 		default:
@@ -102,7 +102,7 @@ func removeDegenerate(predictors []rawPredictor, intercept, drop bool) ([]rawPre
 		ErrDegenerate, strings.Join(parts, "; "), onesHint(dropped, intercept))
 }
 
-// onesHint describes the use of a column of ones in the table.
+// onesHint returns a hint for an error: how to use a column of ones in the table as the intercept.
 func onesHint(dropped []Dropped, intercept bool) string {
 	for _, d := range dropped {
 		if d.Reason == "is constant, like the intercept" {
@@ -115,13 +115,13 @@ func onesHint(dropped []Dropped, intercept bool) string {
 	return ""
 }
 
-// isConstant reports whether all values are equal to rounding.
+// isConstant reports whether all values are equal up to rounding.
 func isConstant(values []float64) bool {
 	low, high := slices.Min(values), slices.Max(values)
 	return high-low <= constantTol*max(math.Abs(low), math.Abs(high))
 }
 
-// direction returns the column with unit norm, centred if centre is set.
+// direction returns the column divided by its norm, after centring if centre is set.
 func direction(values []float64, centre bool) []float64 {
 	out := slices.Clone(values)
 	scale := 0.0 // scale to unit size first, so that squares cannot overflow
@@ -148,23 +148,26 @@ func direction(values []float64, centre bool) []float64 {
 	return out
 }
 
-// duplicates returns for each unit vector the index of the first one equal up to sign, or -1.
+// duplicates returns, for each unit vector, the index of the first vector before it that equals it
+// up to sign, or -1 if there is none.
 //
-// Equal vectors have equal projections on any direction, so only neighbours among the sorted
-// absolute projections are compared: O(D n + D log D) instead of O(D² n).
+// Equal vectors have equal projections on any direction. Only vectors whose absolute projections
+// are neighbours in sorted order are therefore compared: O(D n + D log D) instead of O(D² n) for D
+// vectors of length n.
 func duplicates(columns [][]float64) []int {
 	original, projection := slices.Repeat([]int{-1}, len(columns)), make([]float64, len(columns))
 	for k, column := range columns {
 		var norm float64
 		for i, v := range column {
-			w := math.Sin(float64(i+1)*1.7) + 0.3 // any fixed direction that no data set has
+			w := math.Sin(float64(i+1)*1.7) + 0.3 // an arbitrary direction
 			projection[k] += v * w
 			norm += w * w
 		}
 		projection[k] = math.Abs(projection[k]) / math.Sqrt(norm)
 	}
 	order := rank.Order(len(columns), func(a, b int) int { return cmp.Compare(projection[a], projection[b]) })
-	// |u − v| = √(2 (1 − |r|)) bounds the distance of the projections.
+	// the distance of two vectors, √(2 (1 − |r|)) with r their correlation, bounds the distance of
+	// their projections
 	reach := 1.1 * math.Sqrt(2*collinearTol)
 	for a, k := range order {
 		for _, m := range order[a+1:] {

@@ -31,7 +31,8 @@ func TestDegenerate(t *testing.T) {
 	require.Len(t, d.Dropped, 4)
 	assert.Equal(t, Dropped{Name: "one", Reason: "is constant"}, d.Dropped[0])
 
-	// An always-in column wins over an earlier selectable one.
+	// Of two equal columns, an always-in column is retained rather than an earlier selectable
+	// column.
 	d, err = New(data, Options{Target: "y", DropDegenerate: true, Always: []string{"minus"}, Exclude: []string{"twice"}})
 	require.NoError(t, err)
 	assert.Equal(t, []string{"b", "f"}, d.PredictorNames())
@@ -39,7 +40,7 @@ func TestDegenerate(t *testing.T) {
 	assert.Equal(t, `is "minus" up to shift and scale`, d.Dropped[1].Reason)
 }
 
-// Of many columns an error names the first.
+// If there are many degenerate columns, an error names only the first of them.
 func TestManyDegenerateColumns(t *testing.T) {
 	text := "y"
 	for k := range 20 {
@@ -63,7 +64,8 @@ func TestDegenerateOnes(t *testing.T) {
 	require.NoError(t, err)
 	assert.Zero(t, d.Scaling.Level)
 
-	// Without a constant column, shifted copies differ and scaled copies do not.
+	// If no column is constant, columns are not centred: scaled copies count as equal, shifted
+	// copies do not.
 	d, err = New(data, Options{Target: "y", NoIntercept: true, Exclude: []string{"one", "minus", "flag"}})
 	require.NoError(t, err)
 	assert.Equal(t, -1, d.Scaling.Level)

@@ -20,25 +20,27 @@ type PredictorGroup struct {
 	Columns []string `json:"columns"`
 }
 
-// Options sets the use of the columns of a table. Columns without a use are selectable predictors.
+// Options sets the use of the columns of a table. Columns that it does not name are selectable
+// predictors.
 type Options struct {
 	// Target is the response column; it must be set.
 	Target string `json:"target"`
 	// Likelihood decides which responses are valid and whether the response is scaled.
 	Likelihood likelihood.Kind `json:"likelihood"`
-	// Formula, if not empty, lists the terms, each a predictor whose columns enter and leave
-	// together. [Options.WithFormula] sets it, and with it Target and other fields.
+	// Formula, if not empty, lists the terms. Each term is a predictor, whose columns enter and
+	// leave a model together. [Options.WithFormula] sets Formula, Target and the other fields that
+	// follow from a formula.
 	Formula string `json:"formula,omitempty"`
 	// Always names columns, or terms of the formula, that are in every model.
 	Always []string `json:"always,omitempty"`
-	// Exclude names unused columns.
+	// Exclude names columns that are not used.
 	Exclude []string `json:"exclude,omitempty"`
-	// Groups names columns that enter and leave together.
+	// Groups names columns that enter and leave a model together.
 	Groups []PredictorGroup `json:"groups,omitempty"`
 	// Interactions names products of two predictors as "a:b", or is the single entry
-	// AllInteractions. They follow the other predictors.
+	// AllInteractions. Products are listed behind the other predictors.
 	Interactions []string `json:"interactions,omitempty"`
-	// Factors names numeric columns whose values are labels.
+	// Factors names numeric columns whose values are labels of categories.
 	Factors []string `json:"factors,omitempty"`
 	// Censored names a column that is 1 where the time in the response is only a lower bound, and 0
 	// otherwise; "" for none. It is for survival times.
@@ -51,8 +53,8 @@ type Options struct {
 	Offset string `json:"offset,omitempty"`
 	// NoStandardize keeps predictors and response as they are in the table.
 	NoStandardize bool `json:"no_standardize,omitempty"`
-	// Levels are the labels of a response of categories in their order; the table may lack some.
-	// They are nil for numbers, and for categories without an order.
+	// Levels are the labels of an ordered categorical response, in their order; the table may lack
+	// some. They are nil for numeric responses, and for categories without an order.
 	Levels []string `json:"levels,omitempty"`
 	// NoIntercept leaves out the column of ones.
 	NoIntercept bool `json:"no_intercept,omitempty"`
@@ -62,7 +64,7 @@ type Options struct {
 	NA NAPolicy `json:"na"`
 }
 
-// Predictor is a selectable predictor: its coordinates enter and leave a model together.
+// Predictor is a selectable predictor. Its coordinates enter and leave a model together.
 type Predictor struct {
 	// Name is the column's or the group's name.
 	Name string
@@ -79,7 +81,8 @@ type Predictor struct {
 type Dropped struct {
 	Name   string
 	Reason string
-	// Original is the column that it duplicates, "" for a constant column.
+	// Original is the column that the dropped column duplicates; "" if the dropped column is
+	// constant.
 	Original string
 }
 
@@ -91,35 +94,38 @@ var ErrDegenerate = errors.New("predictors that carry no information")
 // working scale: centred and divided by their standard deviations, unless Options.NoStandardize is
 // set.
 type Design struct {
-	// Path and Fingerprint identify the file the data came from.
+	// Path and Fingerprint identify the file of the data.
 	Path, Fingerprint string
-	// Target is the name of the response. Likelihood is the kind that it was checked against.
+	// Target is the name of the response. Likelihood is the kind of likelihood that its values were
+	// checked for.
 	Target     string
 	Likelihood likelihood.Kind
-	// Levels are the two texts of a factor response, which stand for 0 and 1, or the texts of the
-	// categories of a response; nil otherwise.
+	// Levels are the two labels of a factor response, which stand for 0 and 1, or the labels of a
+	// categorical response; nil for numbers.
 	Levels []string
 	// Y is the response [n], or its logarithm for a logarithmic likelihood. For continuous
 	// likelihoods the offset is subtracted from it, and it is centred and scaled. A censored time,
 	// known by its lower bound only, is stored as minus that bound.
 	Y []float64
-	// Offset [n] is added to the linear predictor. It is nil if there is none, or if the likelihood
-	// is continuous and the offset subtracted from the response.
+	// Offset [n] is added to the linear predictor. It is nil without an offset, and for continuous
+	// likelihoods, where the offset is subtracted from the response.
 	Offset []float64
 	// X is the design matrix [n, D].
 	X *mat.Dense
 	// Names are the names of the D columns: "(Intercept)", a name of the table, or "factor=level".
-	// They differ: if the table has a column of that name, the intercept gets more parentheses.
+	// All names differ: if a column of the table is called "(Intercept)", the intercept gets more
+	// parentheses.
 	Names []string
 	// Intercept is the coordinate of the column of ones that is not in the table, -1 for none.
 	Intercept int
-	// Always are the coordinates in every model, increasing.
+	// Always holds the coordinates that are in every model, in increasing order.
 	Always []int
 	// Predictors are the G selectable predictors in table order.
 	Predictors []Predictor
 	// Scaling maps coefficients back to the scale of the table.
 	Scaling Scaling
-	// Places [n] are the numbers of the rows in the file, in units of PlaceUnit: "line" or "row".
+	// Places [n] holds the number of each row in the file. PlaceUnit is the unit of these numbers,
+	// "line" or "row".
 	Places    []int
 	PlaceUnit string
 	// DroppedRows counts the rows left out by the policies DropNA and MeanNA, and FilledCells the
@@ -127,18 +133,19 @@ type Design struct {
 	DroppedRows, FilledCells int
 	// Dropped lists the columns left out as degenerate.
 	Dropped []Dropped
-	// Statistics are the statistics that X and Y stand for; nil where X and Y are the rows.
+	// Statistics holds the summary statistics that X and Y represent; nil if X and Y are rows of
+	// data.
 	Statistics *Statistics
 
-	// logSum is Σ log y for a response whose logarithm is fitted, less the log of the number of
-	// orders in which the successes of trials can occur.
+	// logSum is Σ log y if the logarithm of the response is fitted, less the log of the number of
+	// orders in which the successes of all trials can occur.
 	logSum float64
 }
 
 // InterceptName is the name of the column of ones, unless the table has a column of that name.
 const InterceptName = "(Intercept)"
 
-// Rows returns n.
+// Rows returns the number n of rows.
 func (d *Design) Rows() int {
 	if d.Statistics != nil {
 		return d.Statistics.Rows
@@ -167,13 +174,13 @@ func (d *Design) PredictorNames() []string {
 	return names
 }
 
-// LogJacobian returns the number that turns the log evidence of Y, when added to it, into the log
-// evidence of the response in its own units: −n log sd(y), less the sum of the logarithms of y if
-// these are fitted. It is zero if the response is as in the table.
+// LogJacobian returns the difference between the log evidence of the response in its own units and
+// the log evidence of Y: −n log sd(y), less Σ log y if the logarithm of y is fitted. It is zero if
+// the response is as in the table.
 func (d *Design) LogJacobian() float64 { return d.Scaling.logJacobian(d.Rows()) - d.logSum }
 
-// New builds the design matrix and response from a table. A fault of the data or a contradiction in
-// the options is an error that names the column and, if there is one, the line.
+// New builds the design matrix and response from a table. It returns an error, with the column and
+// line if there are any, for faults of the data and contradictions in the options.
 func New(t *table.Table, opt Options) (*Design, error) {
 	if err := opt.validateCategories(); err != nil {
 		return nil, fmt.Errorf("%s: %w", t.Path, err)
@@ -223,7 +230,7 @@ func New(t *table.Table, opt Options) (*Design, error) {
 	if err != nil {
 		return nil, err
 	}
-	level := !opt.NoIntercept // cut points take the place of an intercept, too
+	level := !opt.NoIntercept // cut points, the limits between ordered categories, take the place of an intercept
 	predictors, d.Dropped, err = removeDegenerate(predictors, level, opt.DropDegenerate)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", t.Path, err)
@@ -266,7 +273,8 @@ func OfColumns(x *mat.Dense, y []float64, kind likelihood.Kind) *Design {
 	return d
 }
 
-// expandTrials makes a row of each trial.
+// expandTrials returns the table with a row for each trial, and the results of the trials, if the
+// response counts successes.
 func (d *Design) expandTrials(t *table.Table, opt Options) (*table.Table, []float64, error) {
 	if !opt.Likelihood.Binary() {
 		return t, nil, fmt.Errorf("%s: trials %q are for the %s likelihood; this one is %s", t.Path, opt.Trials, likelihood.LogisticKind, opt.Likelihood)
@@ -284,7 +292,7 @@ func (d *Design) expandTrials(t *table.Table, opt Options) (*table.Table, []floa
 	return t, trials.Y, likelihood.Check(t, fmt.Sprintf("target %q", opt.Target), trials.Y, opt.Likelihood)
 }
 
-// readResponse reads the column of the response. levels are the categories of the response, if they
+// readResponse reads the column of the response. The argument levels holds its categories if they
 // are known.
 func readResponse(t *table.Table, opt Options, levels []string) (y []float64, found []string, err error) {
 	column, err := t.Lookup(opt.Target)
@@ -302,7 +310,7 @@ func readResponse(t *table.Table, opt Options, levels []string) (y []float64, fo
 	return y, found, err
 }
 
-// eachTrial makes a row of each trial of a table, with its result.
+// eachTrial returns the table with a row for each trial, and the results of the trials.
 func eachTrial(t *table.Table, opt Options) (*table.Table, []float64, error) {
 	trials, err := trialsOf(t, opt)
 	if err != nil {
@@ -327,7 +335,8 @@ func trialsOf(t *table.Table, opt Options) (*likelihood.Trials, error) {
 	return likelihood.NewTrials(t, fmt.Sprintf("%q", opt.Target), columns[0], columns[1], opt.Target, opt.Trials)
 }
 
-// arrange orders the columns (intercept, always, selectable) and records names and coordinates.
+// arrange orders the columns (intercept, always-in columns, selectable columns), and records their
+// names and coordinates.
 func (d *Design) arrange(predictors []rawPredictor, intercept bool, rows int) []rawColumn {
 	var columns []rawColumn
 	d.Intercept = -1
@@ -373,7 +382,8 @@ func (d *Design) arrange(predictors []rawPredictor, intercept bool, rows int) []
 	return columns
 }
 
-// FreeName returns name in the fewest parentheses that make it different from all names in taken.
+// FreeName returns name, in as few pairs of parentheses as make it different from all names in
+// taken.
 func FreeName(name string, taken []string) string {
 	for slices.Contains(taken, name) {
 		name = "(" + name + ")"
@@ -388,8 +398,8 @@ func afterDropping(rows int) string {
 	return fmt.Sprintf(" after dropping %d with missing values", rows)
 }
 
-// offset returns the variable that Offset names: a column of the table, or a function of columns.
-// Any other name is returned as a column, so that the error of reading it suggests similar names.
+// offset returns the variable that Offset names: a column of the table, or a function of columns. A
+// name that is neither is returned as a column, and the error on reading it suggests similar names.
 func (opt Options) offset(t *table.Table) formula.Variable {
 	if !slices.Contains(t.Names(), opt.Offset) {
 		if v, err := formula.ParseOffset(opt.Offset); err == nil {
@@ -413,7 +423,8 @@ func (opt Options) offsets(t *table.Table) ([]float64, error) {
 	return values, nil
 }
 
-// validateCategories reports options that only suit, or do not suit, a response of categories.
+// validateCategories returns an error if options do not suit a categorical response, or suit only
+// such a response and it is not one.
 func (opt Options) validateCategories() error {
 	switch kind := opt.Likelihood; {
 	case !kind.HasCategories() && opt.Levels != nil:

@@ -10,9 +10,9 @@ import (
 )
 
 // WithFormula returns the options with a formula such as "y ~ poly(x, 2) + z*w", and with its
-// target, trials, censoring, offset and intercept. Each of its terms is a predictor: all columns of
-// a factor or polynomial enter together, and an interaction has its terms as parents. See
-// [formula.Parse] for the syntax.
+// target, trials, censoring, offset and intercept. Each term is a predictor: all columns of a
+// factor or polynomial enter a model together, and the parents of an interaction are the terms that
+// it multiplies. See [formula.Parse] for the syntax.
 func (opt Options) WithFormula(text string) (Options, error) {
 	f, err := formula.Parse(text)
 	if err != nil {
@@ -65,7 +65,7 @@ func formulaLayout(t *table.Table, opt Options) (*table.Table, *layout, error) {
 	}
 	for _, name := range append(opt.responseColumns(), opt.Exclude...) {
 		if !slices.Contains(t.Names(), name) {
-			_, err := t.Lookup(name) // an error that suggests near names
+			_, err := t.Lookup(name) // the error suggests similar names
 			return nil, nil, err
 		}
 	}

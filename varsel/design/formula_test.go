@@ -12,7 +12,7 @@ import (
 	"github.com/transdim/vti/table"
 )
 
-// Columns p and q are poly(x, 2) of R 4.2, to 15 digits.
+// Columns p and q are the two columns of poly(x, 2) in R 4.2, to 15 digits.
 const formulaTable = `y,x,z,f,p,q,n
 1,1,4,a,-0.441611780141717,0.497302402411723,1
 2,3,2.5,b,-0.180988434484310,-0.179944948241186,2
@@ -25,7 +25,8 @@ const formulaTable = `y,x,z,f,p,q,n
 1,6,5,c,0.209946584002,-0.328808496332,2
 `
 
-// New rows get the columns of the formula as the table of the run defines them.
+// Terms of a formula are computed for new rows as for the rows of the run: means and polynomials
+// come from the table of the run.
 func TestFormulaRows(t *testing.T) {
 	data := parseTable(t, formulaTable)
 	options, err := Options{}.WithFormula("y ~ poly(x, 2)*f + scale(z):x")
@@ -48,8 +49,8 @@ func TestFormulaRows(t *testing.T) {
 	}
 }
 
-// An offset may be a function of columns, by formula or by name, also for new rows. Its columns are
-// no predictors unless a formula names them.
+// An offset may be a function of columns, whether a formula or an option names it, also for new
+// rows. Its columns are predictors only if the formula has them as terms.
 func TestOffsetFunctions(t *testing.T) {
 	data := parseTable(t, formulaTable)
 	z, err := data.Lookup("z")

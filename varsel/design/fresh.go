@@ -19,10 +19,11 @@ type Fresh struct {
 	// Y [n] holds the responses, nil if they are unknown. Offset [n] holds the offsets, nil if
 	// there is no offset.
 	Y, Offset []float64
-	// Places [n] are the numbers of the rows in the file, counted in units of Unit.
+	// Places [n] holds the number of each row in the file, in units of Unit ("line" or "row").
 	Places []int
 	Unit   string
-	// Notes are about rows left out, and predictors outside their range in the design's table.
+	// Notes name rows left out, and predictors with values outside their range in the design's
+	// table.
 	Notes []string
 }
 
@@ -34,14 +35,14 @@ type freshRows struct {
 	options  Options
 	layout   *layout
 	both     *table.Table
-	first    int       // first row of the new table in both
-	observed bool      // the responses of the new table are known
-	trials   []float64 // results of all trials, one for each row of both; nil for other responses
+	first    int       // first row of the new table in the table both
+	observed bool      // whether the responses of the new table are known
+	trials   []float64 // results of all trials, one for each row of the table both; nil without trials
 }
 
-// Fresh expands the predictors of a new table in the same way as d, which was made from seen with
-// the same options. If the response counts successes, a new row becomes a row for each trial if
-// trials is set, and one row otherwise.
+// Fresh expands the predictors of a new table in the same way as d, which was made from the table
+// seen with the same options. If the response counts successes and trials is set, each trial
+// becomes a row; otherwise each row of the new table does.
 func (d *Design) Fresh(opt Options, seen, fresh *table.Table, trials bool) (*Fresh, error) {
 	f, err := d.below(opt, seen, fresh, trials)
 	if err != nil {
@@ -89,7 +90,7 @@ func Variables(t *table.Table, opt Options) (variables []predict.Variable, rows 
 	return variables, t, nil
 }
 
-// below appends a new table to the table of the design.
+// below returns the rows of a new table, appended to the table of the design.
 func (d *Design) below(opt Options, seen, fresh *table.Table, trials bool) (*freshRows, error) {
 	if opt.Trials != "" && !trials {
 		for name, value := range map[string]float64{opt.Target: 0, opt.Trials: 1} {
@@ -152,7 +153,8 @@ func (f *freshRows) response() ([]float64, error) {
 	return y[f.first:], nil
 }
 
-// checkSeen notes predictors outside the range of the design's table. An unknown label is an error.
+// checkSeen adds notes about predictors with values outside their range in the design's table. It
+// returns an error for a label that the design's table does not have.
 func (f *freshRows) checkSeen() error {
 	for _, b := range f.layout.blocks {
 		for _, name := range b.columns {
@@ -172,7 +174,7 @@ func (f *freshRows) checkSeen() error {
 	return nil
 }
 
-// fill writes the columns of the design. path names the design's table in errors.
+// fill sets Columns of the new rows. path names the design's table in errors.
 func (f *freshRows) fill(path string) error {
 	predictors, err := f.layout.expand(f.both, f.first)
 	if err != nil {

@@ -16,10 +16,10 @@ const otherPredictors = "*"
 // PriorInclusion returns the prior inclusion probabilities of the predictors [G], each strictly
 // between 0 and 1, from a table with columns predictor and probability. Each predictor has a row,
 // whether it has one column or several. A row named * stands for all predictors without a row.
-// Further columns have no meaning. Without a row *, rows of unknown names have no meaning either,
-// so that one table serves several regions of a genome; beside it they are an error. If the design
-// has left out duplicates of a predictor, the largest of their probabilities counts. It returns an
-// error for a predictor without a probability, a name with two rows, and any other number.
+// Other columns are ignored. Rows with unknown names are ignored too, so that one table serves
+// several regions of a genome, but are an error if there is a row *. A predictor gets the largest
+// probability among itself and its duplicates that the design has left out. It is an error if a
+// predictor has no probability, a name has two rows, or a number is not a probability.
 func (d *Design) PriorInclusion(t *table.Table) ([]float64, error) {
 	known, err := inclusionByName(t)
 	if err != nil {
@@ -27,7 +27,7 @@ func (d *Design) PriorInclusion(t *table.Table) ([]float64, error) {
 	}
 	rest, hasRest := known[otherPredictors]
 	delete(known, otherPredictors)
-	copies := make(map[string]float64) // largest probability of a dropped duplicate
+	copies := make(map[string]float64) // largest probability of the dropped duplicates of each predictor
 	unused := maps.Clone(known)
 	for _, dropped := range d.Dropped {
 		own, named := known[dropped.Name]
@@ -56,7 +56,7 @@ func (d *Design) PriorInclusion(t *table.Table) ([]float64, error) {
 	return probabilities, nil
 }
 
-// inclusionByName returns the probabilities in a table by name.
+// inclusionByName returns the probabilities in a table, by the names of the predictors.
 func inclusionByName(t *table.Table) (map[string]float64, error) {
 	names, err := t.Lookup("predictor")
 	if err != nil {

@@ -14,10 +14,10 @@ import (
 // of numeric predictors.
 const AllInteractions = "all"
 
-// interactions returns the products of pairs of predictors as new predictors, named "a:b". Unless
-// standardize is false, the two predictors are centred and scaled first, since their product would
-// otherwise mostly repeat them. Coefficients of products therefore refer to standardised
-// predictors, on the scale of the table too.
+// interactions returns the products of pairs of predictors as new predictors, named "a:b". The
+// argument asked lists the names. Unless standardize is false, the two predictors are centred and
+// scaled first, since their product would otherwise be strongly correlated with them. Coefficients
+// of products refer to these standardised predictors, even on the scale of the table.
 func interactions(t *table.Table, predictors []rawPredictor, asked []string, standardize bool) ([]rawPredictor, error) {
 	numeric := func(p rawPredictor) bool { return len(p.columns) == 1 && p.columns[0].name == p.name }
 	var pairs [][2]rawPredictor
@@ -77,14 +77,15 @@ func interactions(t *table.Table, predictors []rawPredictor, asked []string, sta
 	return products, nil
 }
 
-// product multiplies two predictors. Unless standardize is false, they are centred and scaled by
-// the mean and the standard deviation of the first seen rows, to which the run is fitted.
+// product multiplies two predictors. If standardize is true it first centres and scales them by the
+// mean and the standard deviation of their first rows, to which the run is fitted. The argument
+// seen is the number of these rows.
 func product(left, right []float64, seen int, standardize bool) []float64 {
 	values := slices.Repeat([]float64{1}, len(left))
 	for _, column := range [][]float64{left, right} {
 		mean, sd := 0.0, 1.0
 		if standardize {
-			mean, sd = stat.MeanStdDev(column[:seen], nil) // constant columns are gone by now
+			mean, sd = stat.MeanStdDev(column[:seen], nil) // not 0: constant columns were removed before
 		}
 		for i, v := range column {
 			values[i] *= (v - mean) / sd
@@ -93,8 +94,8 @@ func product(left, right []float64, seen int, standardize bool) []float64 {
 	return values
 }
 
-// HasInteractions reports whether a predictor is a product of others, so that heredity may restrict
-// the models.
+// HasInteractions reports whether a predictor is a product of other predictors. Heredity, the rule
+// that products need their factors, may then restrict the models.
 func (d *Design) HasInteractions() bool {
 	return slices.ContainsFunc(d.Predictors, func(p Predictor) bool { return len(p.Parents) > 0 })
 }

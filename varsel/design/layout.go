@@ -13,7 +13,8 @@ import (
 type layout struct {
 	blocks  []block
 	factors map[string]bool
-	// terms are the terms of a formula; standardize applies to numeric columns in products
+	// terms are the terms of a formula; standardize says whether numeric columns in products are
+	// centred and scaled
 	terms       []formula.Term
 	standardize bool
 	offset      []string // columns of the offset
@@ -24,8 +25,8 @@ type block struct {
 	name    string
 	columns []string
 	always  bool
-	term    formula.Term // of a formula
-	parents []string     // of an interaction in a formula
+	term    formula.Term // the term, if it comes from a formula
+	parents []string     // the terms that an interaction of a formula multiplies
 }
 
 // rawPredictor is a predictor with its numeric columns, not yet standardised.
@@ -33,7 +34,7 @@ type rawPredictor struct {
 	name    string
 	always  bool
 	columns []rawColumn
-	parents []string // of an interaction
+	parents []string // the predictors that an interaction multiplies
 }
 
 type rawColumn struct {
@@ -41,9 +42,9 @@ type rawColumn struct {
 	values []float64
 }
 
-// newLayout checks that every named column exists and has one use. Predictors are in the order of
-// their first columns in the table, or of the terms in the formula. It returns the table with
-// labels in the columns that the options declare as factors.
+// newLayout assigns columns to uses. It checks that every named column exists and has one use.
+// Predictors are in the order of their first columns in the table, or of the terms in the formula.
+// In the returned table, columns that the options declare as factors hold labels.
 func newLayout(t *table.Table, opt Options) (*table.Table, *layout, error) {
 	if opt.Formula != "" {
 		return formulaLayout(t, opt)
@@ -83,8 +84,8 @@ func columnLayout(t *table.Table, opt Options) (*layout, error) {
 	return l, checkPredictorNames(t, l.blocks)
 }
 
-// columnUses returns the use of every named column. An unknown column is an error, and so are two
-// uses of one column.
+// columnUses returns the use of every named column. It returns an error for unknown columns and for
+// columns with two uses.
 func columnUses(t *table.Table, opt Options) (map[string]string, error) {
 	if opt.Target == "" {
 		return nil, fmt.Errorf("%s: no target column was given; the columns are %s", t.Path, strings.Join(t.Names(), ", "))
@@ -115,7 +116,7 @@ func columnUses(t *table.Table, opt Options) (map[string]string, error) {
 		before, used := uses[name]
 		switch {
 		case !slices.Contains(names, name):
-			_, err := t.Lookup(name) // an error that suggests near names
+			_, err := t.Lookup(name) // the error suggests similar names
 			return nil, fmt.Errorf("%s: %w", use, err)
 		case used && before != use:
 			return nil, fmt.Errorf("%s: column %q is named as %s and as %s; it can have one use", t.Path, name, before, use)
@@ -136,7 +137,7 @@ func columnUses(t *table.Table, opt Options) (map[string]string, error) {
 	return uses, nil
 }
 
-// checkPredictorNames refuses a group that has the name of another predictor.
+// checkPredictorNames returns an error if a group has the name of another predictor.
 func checkPredictorNames(t *table.Table, blocks []block) error {
 	seen := make(map[string]bool)
 	for _, b := range blocks {
@@ -159,7 +160,7 @@ func (opt Options) responseColumns() []string {
 	return names
 }
 
-// used returns the columns whose missing cells matter.
+// used returns the names of the columns in which missing cells matter.
 func (l *layout) used(opt Options) []string {
 	names := append(opt.responseColumns(), l.offset...)
 	for _, b := range l.blocks {
@@ -173,7 +174,8 @@ func (l *layout) used(opt Options) []string {
 }
 
 // expand reads the columns of every predictor: numbers unchanged, a factor as one 0/1 indicator per
-// level but the first. The run is fitted to the first seen rows.
+// level but the first. The argument seen is the number of rows, the first ones, to which the run is
+// fitted.
 func (l *layout) expand(t *table.Table, seen int) ([]rawPredictor, error) {
 	predictors := make([]rawPredictor, len(l.blocks))
 	for i, b := range l.blocks {
@@ -213,7 +215,7 @@ func numericColumns(t *table.Table, c *table.Column) ([]rawColumn, error) {
 	if len(c.Levels) == t.Rows() && t.Rows() > 2 {
 		return nil, fmt.Errorf("%s: column %q: all %d rows hold different labels (first %q), so it looks like row names; exclude it", t.Path, c.Name, t.Rows(), c.Text(0))
 	}
-	if len(c.Levels) < 2 { // constant; removeDegenerate names it
+	if len(c.Levels) < 2 { // a constant factor, for which removeDegenerate returns an error
 		return []rawColumn{{c.Name, make([]float64, t.Rows())}}, nil
 	}
 	columns := make([]rawColumn, len(c.Levels)-1)

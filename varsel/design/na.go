@@ -25,14 +25,14 @@ var naPolicies = enum.New[NAPolicy]("policy for missing values", "refuse", "drop
 // String returns "refuse", "drop" or "mean".
 func (p NAPolicy) String() string { return naPolicies.String(p) }
 
-// MarshalText writes the name.
+// MarshalText writes the text of String.
 func (p NAPolicy) MarshalText() ([]byte, error) { return naPolicies.Marshal(p) }
 
 // UnmarshalText reads the text that MarshalText writes.
 func (p *NAPolicy) UnmarshalText(text []byte) error { return naPolicies.Unmarshal(text, p) }
 
-// complete returns the table with a value in every used cell, and the numbers of rows left out and
-// of genotypes replaced.
+// complete returns the table without missing values in used columns, the number of rows left out,
+// and the number of genotypes replaced.
 func (l *layout) complete(t *table.Table, opt Options) (complete *table.Table, dropped, filled int, err error) {
 	if opt.NA != MeanNA {
 		complete, dropped, err = t.Complete(l.used(opt), opt.NA == DropNA)
@@ -52,7 +52,8 @@ func (l *layout) complete(t *table.Table, opt Options) (complete *table.Table, d
 	return complete, dropped, filled, nil
 }
 
-// markers divides the used columns into predictors that are genotypes, not labels, and others.
+// markers divides the used columns into predictors that are genotypes, given as numbers instead of
+// labels, and all other columns.
 func (l *layout) markers(t *table.Table, opt Options) (markers, others []string, err error) {
 	first := len(opt.responseColumns()) + len(l.offset)
 	for i, name := range l.used(opt) {

@@ -12,31 +12,32 @@ import (
 )
 
 // Products holds the inner products of the D columns of a design with each other and with the
-// response. A model of k columns then takes about k³ operations, whatever the number of rows.
+// response. With them a model of k columns takes about k³ operations, whatever the number of rows.
 type Products struct {
-	// Inner returns the inner product of two columns.
+	// Inner returns the inner product of two columns, by their numbers.
 	Inner func(j, k int) float64
 	// Stored reports whether all inner products are stored, so that Inner takes no work.
 	Stored bool
 	// Linear holds the inner products of the columns with the response [D].
 	Linear []float64
-	// squares is the sum of squares of the rows of the response, and beyond the sum of further
-	// squares, which no column changes.
+	// squares is the sum of squares of the response in the rows. beyond is the sum of squares of
+	// the response outside the rows, which no column can reduce.
 	squares, beyond float64
-	// leastPivot and leastLeft are the limits of Model.
+	// leastPivot and leastLeft are limits of loss of precision in Model.
 	leastPivot, leastLeft float64
 }
 
-// Limits of Model where the rows of a table have more digits. A log evidence of n rows then has an
-// error of at most about n·10⁻¹⁰ nats: the unit roundoff, divided by both limits.
+// rowsPivot and rowsLeft are the limits leastPivot and leastLeft for rows of a table. If a model
+// exceeds them, a computation from the rows loses fewer digits. Within the limits, a log evidence
+// of n rows has an error of at most about n·10⁻¹⁰ nats: the unit roundoff, divided by both limits.
 const rowsPivot, rowsLeft = 1e-4, 1e-2
 
 // mostStored is the largest number of inner products that are stored, 64 MiB.
 const mostStored = 1 << 23
 
 // NewProducts returns the inner products of columns [D][n] and the response y [n]. beyond is the
-// sum of squares of the response outside these rows. Inner products of more than some thousand
-// columns are computed when they are needed.
+// sum of squares of the response outside these rows. With more than some thousand columns, inner
+// products are computed when they are needed.
 func NewProducts(columns [][]float64, y []float64, beyond float64) *Products {
 	count, rows := len(columns), len(y)
 	p := &Products{Linear: make([]float64, count), Stored: count*count <= mostStored, squares: floats.Dot(y, y), beyond: beyond, leastPivot: rowsPivot, leastLeft: rowsLeft}
@@ -55,7 +56,8 @@ func NewProducts(columns [][]float64, y []float64, beyond float64) *Products {
 }
 
 // factor returns the Cholesky factor L of X'X, where X has the given columns of the design, and
-// L⁻¹X'y. share is a parameter of [dense.Factorize].
+// L⁻¹X'y. ok is false if a pivot is at most the fraction share of its diagonal entry of X'X
+// ([dense.Factorize]).
 func (p *Products) factor(columns []int, share float64) (factor dense.Factor, y []float64, ok bool) {
 	k := len(columns)
 	inner := make([]float64, k*k)
@@ -71,13 +73,13 @@ func (p *Products) factor(columns []int, share float64) (factor dense.Factor, y 
 	return factor, y, ok
 }
 
-// Beside returns a function that describes a column j of the design beside the given columns. The
-// rest of column j is its difference from its projection on these columns. The function writes the
-// projection, divided by the length of the rest, to projected, which has one number for each of the
-// given columns. It returns the length, and the inner product of the rest, at unit length, with the
-// response. root is the root of the weight of all rows. The length is 0 if the squares of the rest
-// are less than a share of the squares of column j. The function is nil if one of the given columns
-// has so little rest beside the columns before it.
+// Beside returns a function that splits a column j of the design into its projection on the given
+// columns and the residual. The function writes the projection's coordinates along the
+// orthogonalised given columns, divided by the length of the residual, to projected. It returns the
+// inner product of the residual, at unit length, with the response, and the length of the residual,
+// both times root, the square root of the weight of all rows. Both are 0 if the squares of the
+// residual are at most the fraction share of the squares of column j. The function is nil if a
+// given column has such a small residual after projection on the columns before it.
 func (p *Products) Beside(columns []int, share, root float64) func(j int, projected []float64) (along, length float64) {
 	factor, y, ok := p.factor(columns, share)
 	if !ok {
@@ -99,11 +101,11 @@ func (p *Products) Beside(columns []int, share, root float64) func(j int, projec
 	}
 }
 
-// Model describes the given columns X of the design by few rows, which it finds from inner
-// products: the factor R of X = QR, and Q'y. left is the sum of squares |y − QQ'y|² that the model
-// leaves. ok is false if a column has less than the share leastPivot of its squares beside the
-// columns before it, or if left is less than the share leastLeft of all squares. The rows of the
-// design then have more digits.
+// Model replaces the given columns X of the design by few rows with the same inner products: the
+// factor R of X = QR, and Q'y. left is the residual sum of squares |y − QQ'y|². ok is false if,
+// after projection on earlier columns, a column retains at most the fraction leastPivot of its
+// squares, or if left and the squares beyond the rows are at most the fraction leastLeft of the
+// squares of y. The inner products then have lost digits that the rows still have.
 func (p *Products) Model(columns []int) (r [][]float64, y []float64, left float64, ok bool) {
 	factor, y, ok := p.factor(columns, p.leastPivot)
 	if !ok {

@@ -47,7 +47,7 @@ func TestProducts(t *testing.T) {
 	}
 	require.InDelta(t, floats.Dot(y, y)-floats.Dot(short, short), left, 1e-9)
 
-	// columns of a large mean, and a response that is nearly a column
+	// one column has a large mean, and the response is nearly a column
 	far, near := make([]float64, rows), make([]float64, rows)
 	for i := range far {
 		far[i], near[i] = columns[2][i]+1e3, columns[2][i]+0.05*y[i]

@@ -61,8 +61,8 @@ func (s *Scaling) FromOriginal(dst, beta []float64) []float64 {
 	return dst
 }
 
-// Shift returns the part of the linear predictor that centred columns remove, Σ_j β_j Mean_j for
-// coefficients β on the scale of the table.
+// Shift returns Σ_j β_j Mean_j, the part of the linear predictor that centring the columns removes,
+// for coefficients β on the scale of the table.
 func (s *Scaling) Shift(beta []float64) (sum float64) {
 	for j, mean := range s.Mean {
 		sum += beta[j] * mean
@@ -70,10 +70,12 @@ func (s *Scaling) Shift(beta []float64) (sum float64) {
 	return sum
 }
 
-// Slope returns ∂β_j/∂θ_j.
+// Slope returns the derivative of β_j, the coefficient on the scale of the table, in θ_j, the
+// coefficient on the working scale.
 func (s *Scaling) Slope(j int) float64 { return s.YSD / s.SD[j] }
 
-// buffer checks the lengths of a map called name and allocates a nil dst.
+// buffer returns dst, or a new slice if dst is nil. It panics if lengths do not match; name is the
+// function that the message names.
 func (s *Scaling) buffer(name string, dst, from []float64) []float64 {
 	if len(from) != len(s.SD) || dst != nil && len(dst) != len(from) {
 		panic(fmt.Sprintf("design: Scaling.%s: lengths %d and %d for %d coefficients", name, len(dst), len(from), len(s.SD)))
@@ -84,7 +86,8 @@ func (s *Scaling) buffer(name string, dst, from []float64) []float64 {
 	return dst
 }
 
-// LevelWeights returns w [D] and c with β_level = Σ_j w_j θ_j + c.
+// LevelWeights returns w [D] and c such that β_level = Σ_j w_j θ_j + c, where β_level is the
+// intercept on the scale of the table and θ are the coefficients on the working scale.
 func (s *Scaling) LevelWeights() (w []float64, c float64) {
 	w = make([]float64, len(s.SD))
 	for j := range w {
@@ -96,15 +99,16 @@ func (s *Scaling) LevelWeights() (w []float64, c float64) {
 
 func (s *Scaling) logJacobian(rows int) float64 { return -float64(rows) * math.Log(s.YSD) }
 
-// NewScaling returns the identity.
+// NewScaling returns the identity map of dim coefficients.
 func NewScaling(dim int) Scaling {
 	return Scaling{Mean: make([]float64, dim), SD: slices.Repeat([]float64{1}, dim), YSD: 1, Level: -1}
 }
 
 // scale fills X, Y and Scaling.
 //
-// Columns are centred only if a constant column, or cut points, can take up the shift. Otherwise
-// they are divided by their root mean square (with denominator n−1), and so is the response.
+// Columns and response are centred and divided by their standard deviations if a constant column,
+// or the cut points of an ordered response, can take up the shift. Otherwise they are divided by
+// their root mean squares (with denominator n−1).
 func (d *Design) scale(columns []rawColumn, y []float64, opt Options) error {
 	d.Scaling = NewScaling(len(columns))
 	for _, j := range d.Always {
