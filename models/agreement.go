@@ -45,11 +45,10 @@ func (c *Certificate) EvidenceText() string {
 	return fmt.Sprintf("%.2f ± %.2g", c.LogEvidence, c.LogEvidenceSE)
 }
 
-// MissedByWeights compares two estimates of the log evidence: modes comes from draws around the
-// modes that a search found, and weights from importance weights of draws from a flow. It describes
-// by how much the second falls short of the first, or returns "" if it does not, to within the
-// errors. Importance weights estimate too little evidence where the flow misses a mode, and rarely
-// too much.
+// MissedByWeights compares two log evidences: modes has an estimate from draws around the modes
+// that a search found, and weights an estimate from importance weights of draws from a flow. It
+// describes by how much the second falls short of the first, or returns "" if it does not, to
+// within the errors. Weights estimate too little evidence where the flow misses a mode.
 func MissedByWeights(modes, weights *Certificate) string {
 	margin := agreeingEvidence + agreeingErrors*math.Hypot(modes.LogEvidenceSE, weights.LogEvidenceSE)
 	if less := modes.LogEvidence - weights.LogEvidence; less > margin {

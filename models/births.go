@@ -26,8 +26,7 @@ const (
 	birthLongest = 1 << 17
 	birthThin    = 4
 	// birthESS is the number of effective draws at which chains end if no precision is requested.
-	// Once the time is over (Config.Late), chains end with the fewest effective draws that a
-	// trusted answer may have.
+	// Once the time is over (Config.Late), the fewest that a trusted answer may have suffice.
 	birthESS = 2000
 	// checkingRHat and checkingESS are the R-hat and the number of effective draws at which the
 	// tempered chains end, which check the answer.
@@ -45,8 +44,7 @@ func (e *Engine) MayBear() bool {
 // second set of such chains, tempered and with independent random numbers, checks them: the answer
 // is confirmed if the two sets agree. In each set half of the chains start from the prior, and half
 // from models of the largest size. The evidence is Σ p(m) p(y | m) over the models m that the
-// tempered chains visited, divided by the fraction of draws of the untempered chains that are one
-// of these models.
+// tempered chains visited, divided by the share of these models in the untempered chains.
 func (x *Visited) Births(ctx context.Context, cfg Config) (*Certificate, error) {
 	long, err := x.birthChains(ctx, cfg, "births", []float64{1}, EnoughRHat, birthESS)
 	if err != nil {
@@ -102,9 +100,8 @@ func (e *Engine) birthChains(ctx context.Context, cfg Config, name string, power
 	})
 }
 
-// birthCertificate returns the certificate of chains. Its evidence is computed from the models that
-// a second set of chains, the argument other, visited. mixed is the largest R-hat of chains that
-// have mixed.
+// birthCertificate returns the certificate of chains. Its evidence comes from the models that a
+// second set of chains, the argument other, visited. mixed is the largest R-hat of mixed chains.
 func (x *Visited) birthCertificate(ctx context.Context, chains, other *rjmcmc.Result, mixed float64, stream string) (*Certificate, error) {
 	log, se, err := x.evidenceByVisits(ctx, chains, other)
 	if err != nil {

@@ -70,9 +70,8 @@ type Certificate struct {
 	// Confirmed reports whether two independent methods, weights and tempered chains, agree within
 	// their errors on evidences, probabilities, means and standard deviations.
 	Confirmed bool
-	// RHat is the largest R-hat of the tempered chains behind the certificate, and 0 if weights are
-	// behind it. If chains are, KHat is NaN, and ESS is the smallest effective number of draws
-	// among all quantities.
+	// RHat is the largest R-hat of the tempered chains behind the certificate, and 0 for weights.
+	// With chains KHat is NaN, and ESS is the smallest effective number of draws of all quantities.
 	RHat float64
 	// KHat is the Pareto shape k̂ of the importance weights. In a complete certificate, whose
 	// models have separate weights, KHat is the smallest shape such that the models with a larger

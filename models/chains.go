@@ -38,9 +38,9 @@ func codesOfChains(chains *rjmcmc.Result) [][]int32 {
 	return codes
 }
 
-// rareOutcome is a probability. An outcome that is rarer, or whose complement is, is ignored when
-// the agreement of chains is judged: its probability has a small error, and the R-hat of a few
-// visits is noise.
+// rareOutcome is a probability. An outcome is ignored when the agreement of chains is judged if it
+// or its complement is rarer: its probability has a small error, and the R-hat of a few visits is
+// noise.
 const rareOutcome = 0.01
 
 // WorstOf returns the largest R-hat and the smallest effective number of draws among the log

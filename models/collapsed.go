@@ -26,13 +26,12 @@ const (
 	morePopulations    = 4
 	collapsedRounds    = 3
 	// ladderStep is the number of annealing steps between two neighbouring temperatures of the
-	// chains. The annealing steps are chosen so that each leaves nine tenths of the draws
-	// effective. About half of the exchanges of states between neighbouring temperatures are then
-	// accepted.
+	// chains. Each annealing step leaves nine tenths of the draws effective, so that about half of
+	// the exchanges of states between neighbouring temperatures are accepted.
 	ladderStep = 3
 	// collapsedChains chains run for collapsedFirst iterations at first, and for collapsedLongest
 	// iterations at most. Every collapsedThin-th iteration is kept. An iteration is a sweep over
-	// all latent variables.
+	// the model and all latent variables.
 	collapsedChains  = 32
 	collapsedBurnIn  = 256
 	collapsedFirst   = 512
@@ -93,8 +92,7 @@ func (e *Engine) Collapsed(ctx context.Context, cfg Config) (*Certificate, error
 }
 
 // chainsUntil runs chains over models until the function enough returns true. It calls enough with
-// the chains so far, their largest R-hat, and their smallest effective number of draws of a
-// quantity.
+// the chains so far, their largest R-hat and smallest effective number of draws.
 func (e *Engine) chainsUntil(ctx context.Context, target rjmcmc.Collapsed, cfg Config, name string, settings rjmcmc.CollapsedConfig, enough func(chains *rjmcmc.Result, worst rjmcmc.Summary) bool) (*rjmcmc.Result, error) {
 	settings.Seed = e.random(cfg.Stream + "/" + name).Uint64()
 	settings.Enough = func(chains *rjmcmc.Result) bool { return enough(chains, WorstOf(e.Space, chains)) }

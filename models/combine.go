@@ -30,14 +30,13 @@ type Sum struct {
 	// KHat is the smallest Pareto shape such that models with larger shapes hold together at most a
 	// tenth of the probability (verdict.BadMass). It is NaN if the models without weights hold the
 	// remaining nine tenths. The shape of all weights together would mislead, since a mixture of
-	// many well-behaved tails looks like a heavy tail. A model with unreliable weights counts with
-	// Evidence.Bound in place of a smaller estimate, because its weights may have missed most of
-	// the evidence.
+	// many well-behaved tails looks like a heavy tail. A model with unreliable weights, which may
+	// miss most of its evidence, counts with the larger of its estimate and Evidence.Bound.
 	KHat float64
 	// Missed is an estimate of the share of the posterior that lies where weights are larger than
 	// all weights drawn. The shares missed by different models are treated as independent. A model
-	// with unreliable weights and without an upper bound of its evidence counts as if it had the
-	// largest evidence of all models.
+	// with unreliable weights and without Evidence.Bound counts with the largest evidence of a
+	// model.
 	Missed float64
 	// ESS is the effective number of draws (Kish 1965) of all Draws draws together: 1 / Σ_m (p_m² /
 	// ESS_m), where p_m is the probability of model m, shared by its draws in proportion to their
@@ -127,13 +126,11 @@ func TypicalKHat(kHat, share []float64) float64 {
 	return math.Inf(1)
 }
 
-// EffectiveOf returns the effective number of draws of an answer that is computed from n draws of
-// an estimated posterior: 1 / (1/ess + 1/n). The estimate of the posterior is as precise as ess
-// draws.
+// EffectiveOf returns the effective number of draws, 1 / (1/ess + 1/n), of an answer from n draws
+// of a posterior that is itself estimated as precisely as from ess draws.
 func EffectiveOf(ess float64, n int) float64 { return 1 / (1/ess + 1/float64(n)) }
 
-// These types are the inputs and the result of package verdict, under names that other modules can
-// use.
+// These are types of package verdict, under names that other modules can use.
 type (
 	// Measured is the precision of a computation.
 	Measured = verdict.Measured

@@ -87,8 +87,7 @@ func TestTypicalKHat(t *testing.T) {
 }
 
 // A model whose draws have no weight has probability 0 and does not change the errors of the other
-// models. If the error of a model of positive probability is unknown, the error of the answer is
-// unknown too.
+// models. If the error of a model of positive probability is unknown, the answer's is too.
 func TestUnknownEvidences(t *testing.T) {
 	half := math.Log(0.5)
 	none := Evidence{Log: math.Inf(-1), SE: math.NaN(), KHat: math.Inf(1), Draws: 10, Bound: math.Inf(-1)}

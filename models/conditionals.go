@@ -20,9 +20,8 @@ const (
 )
 
 // conditionalGain is a ratio of standard errors. The average of conditionals replaces the weighted
-// count of an event if the ratio of its standard error to the standard error of the count is
-// smaller. The value is below one, since the smaller of two estimated errors is too small on
-// average.
+// count of an event if the ratio of its standard error to the count's is smaller. The value is
+// below one, since the smaller of two estimated errors is too small.
 const conditionalGain = 0.5
 
 // conditionals holds, for models drawn by their weights, the posterior probability that site i has
@@ -35,8 +34,7 @@ type conditionals struct {
 	probability [][]float64
 }
 
-// flipped returns a copy of a code in which one site has its other outcome. The site has two
-// outcomes, 0 and 1.
+// flipped returns a copy of a code in which the outcome of one site, 0 or 1, is changed.
 func flipped(code []int32, site int) []int32 {
 	other := slices.Clone(code)
 	other[site] = 1 - other[site]

@@ -54,11 +54,9 @@ type Summary = weighted.Summary
 
 // Coordinate is the posterior of one coordinate of theta.
 type Coordinate struct {
-	// Inclusion is the posterior probability of the models that use the coordinate, and SE its
-	// standard error.
+	// Inclusion is the probability that a model uses the coordinate, and SE its standard error.
 	Inclusion, SE float64
-	// Averaged summarises the coordinate over all models, where it is 0 in models that do not use
-	// it.
+	// Averaged summarises the coordinate over all models; it is 0 in models without it.
 	Averaged Summary
 	// Included summarises the coordinate over the models that use it. It is NaN if no draw uses it.
 	Included Summary

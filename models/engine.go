@@ -73,9 +73,8 @@ type Config struct {
 	// Precision, if not 0, is the requested standard error of probabilities: drawing ends when no
 	// probability has a larger one.
 	Precision float64
-	// Preliminary requests a certificate from few draws. If q(m) is a table of all models, q(m) is
-	// then set to the probabilities of this certificate, unless KeepModels is true. KeepModels
-	// leaves q(m) as it is.
+	// Preliminary requests a certificate from few draws. If q(m) is a table of all models, it is
+	// then set to the probabilities of this certificate. KeepModels leaves q(m) as it is.
 	Preliminary, KeepModels bool
 	// BirthsNext says that the caller will run birth-death chains if weights of models are not good
 	// enough. Few rounds of weights then suffice, and no models are drawn from q(m).
@@ -163,9 +162,8 @@ func (e *Engine) evidences(ctx context.Context, codes [][]int32, progress func(d
 func (e *Engine) Exact() bool { return e.Known.Evidences != nil && e.Known.Evidences.Exact() }
 
 // Certify certifies by the sum over all models if listed is true or the application computes the
-// sum. Otherwise it draws models and weights them by their evidences, without parameters, so that
-// the weights have no variance from parameters. It returns the certificate and the evaluated
-// models.
+// sum. Otherwise it draws models and weights them by their evidences; such weights have no variance
+// from parameters. It returns the certificate and the evaluated models.
 func (e *Engine) Certify(ctx context.Context, listed bool, cfg Config) (*Certificate, *Visited, error) {
 	x := e.Visit()
 	if listed {

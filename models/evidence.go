@@ -60,8 +60,7 @@ func (e Evidence) With(other Evidence) Evidence {
 }
 
 // drawSpread is an assumed standard deviation of the weights of draws around modes, relative to
-// their mean. With it the log evidence estimated from firstDraws (8) draws has an error of a tenth
-// of a nat, 0.28/√8.
+// their mean. It gives a log evidence from firstDraws draws an error of a tenth of a nat, 0.28/√8.
 const drawSpread = 0.28
 
 // statedSE returns SE enlarged for large weights that few draws may not show, as if firstDraws (8)

@@ -219,9 +219,8 @@ func (x *Visited) fitTo(ctx context.Context, asItems items, chains *rjmcmc.Model
 	return fit(), nil
 }
 
-// againstChains describes a difference that exceeds the errors between the probabilities by the
-// chains of odd number, which were not used in the fit, and by the weights. It returns "" if they
-// agree.
+// againstChains describes a difference, beyond the errors, between probabilities by the chains of
+// odd number, which were not used in the fit, and by the weights. It returns "" if they agree.
 func (x *Visited) againstChains(asItems items, weights *Certificate, chains *rjmcmc.Models, sets [][]int32) string {
 	sample := &WeightedSample{}
 	for i, set := range sets {

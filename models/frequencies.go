@@ -7,8 +7,7 @@ import (
 	"github.com/transdim/vti/internal/psis"
 )
 
-// Probability returns the certified probability that the model satisfies event, with its standard
-// error.
+// Probability returns the certified probability of the models that satisfy event, and its error.
 func (c *Certificate) Probability(event func(code []int32) bool) (probability, se float64) {
 	p, errors := c.Frequencies(1, func(code []int32) []int {
 		if event(code) {

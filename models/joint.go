@@ -17,15 +17,13 @@ const (
 	mostAround = 8
 	// jointRange bounds, in nats, how much smaller log p(m) p(y | m) of a model with such members
 	// may be than the value of the most probable model. Less probable models are dropped. The range
-	// is wide because further changes of a model may make it more probable than the most probable
-	// model so far.
+	// is wide because further changes may lead to a model more probable than all found so far.
 	jointRange = 7
 	// uphill is a gain of log p(m) p(y | m) in nats. Chains reliably add a member that gains more.
 	uphill = 2
 	// mostMoved bounds the number of sets of members that chains add or remove as a whole.
 	mostMoved = 32
-	// mostInTriples bounds the number of members of a model up to which all sets of three of its
-	// members are considered.
+	// mostInTriples is the largest size of a model whose members are considered three at a time.
 	mostInTriples = 8
 )
 

@@ -56,10 +56,10 @@ type Known struct {
 	// modes than a flow can learn or chains over parameters can visit.
 	Collapsed rjmcmc.Collapsed
 	// Expand returns log p(y, θ | m) at theta [D]. Unless slope is nil, it writes the first
-	// derivatives along the k coordinates that the model uses, in order, to slope [k], and minus
-	// the second derivatives to curvature [k·k]. Modes are then found without GoMLX graphs, which
-	// take a hundred times as long for small tables of data. Expand and ModeStarts may be called
-	// from several goroutines.
+	// derivatives along the k coordinates of the model to slope [k], and minus the second
+	// derivatives to curvature [k·k]. Modes are then found without GoMLX graphs, which take a
+	// hundred times longer for small tables. Expand and ModeStarts may be called from several
+	// goroutines.
 	Expand func(code []int32, theta, slope, curvature []float64) (logJoint float64)
 	// ModeStarts returns n ≤ most points theta [n][D] near possible modes of a model, with inactive
 	// coordinates 0, and log p(y, θ | m) at each.

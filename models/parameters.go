@@ -137,8 +137,7 @@ func (x *Visited) parametersOf(ctx context.Context, positions, counts []int, str
 // sharpen makes n more draws of parameters to improve estimated evidences. It gives each model a
 // number of draws in proportion to the standard error of its probability times the square root of
 // the number of draws behind its evidence (Neyman's allocation), which lowers the errors of
-// probabilities most. It returns drawnModels with the earlier draws (the argument before) and the
-// weights of the new ones.
+// probabilities most. It returns the argument before with the weights of the new draws added.
 func (x *Visited) sharpen(ctx context.Context, before *drawnModels, n int, stream string) (*drawnModels, error) {
 	probability, _ := x.probabilities()
 	for i, evidence := range x.evidence {

@@ -90,8 +90,7 @@ func (x *Visited) describe(ctx context.Context, list []Estimate) error {
 	return nil
 }
 
-// missedMass is a probability. If draws miss models with a larger total probability, the verdict is
-// lowered.
+// missedMass is the largest probability of missed models that does not lower the verdict.
 const missedMass = verdict.DoubtfulEventSE
 
 // above returns log Σ p(m) p(y | m) over all visited models, which is a lower bound of the log

@@ -12,9 +12,8 @@ import (
 	"github.com/transdim/vti/internal/psis"
 )
 
-// missedRatio is the ratio of a model's posterior probability to r(m) above which draws from r(m)
-// are said to miss the model. At this ratio a model of probability 0.01 is drawn once in ten
-// thousand draws.
+// missedRatio is the ratio of posterior probability to r(m) above which r(m) has missed a model. At
+// this ratio a model of probability 0.01 is drawn once in ten thousand draws from r(m).
 const missedRatio = 100
 
 // WeighProposed certifies by importance weights p(m) p(y | m) / r(m) of models drawn from r(m), a
@@ -95,8 +94,7 @@ func (w *modelWeights) refer(positions []int) error {
 	return err
 }
 
-// smoothWeights returns the Pareto-smoothed weights of the draws, their shares by draw, and the
-// sums of these shares by model.
+// smoothWeights returns the Pareto-smoothed weights, and their shares by draw and by model.
 func (w *modelWeights) smoothWeights() (smoothed psis.Result, ofDraws, ofModels []float64) {
 	logWeights := slices.Repeat([]float64{math.Inf(-1)}, w.draws)
 	for i, at := range w.positions {

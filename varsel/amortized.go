@@ -53,8 +53,7 @@ type FamilyConfig struct {
 }
 
 // startOfNetworks is the present version of the normal approximations that networks start from. It
-// is raised when they change, since a trained network corrects the approximations of one version
-// only.
+// is raised when they change, since a trained network corrects one version only.
 const startOfNetworks = 3
 
 // WithDefaults returns the configuration with zeros replaced by their defaults.
@@ -72,9 +71,8 @@ func (c FamilyConfig) WithDefaults() FamilyConfig {
 	return c
 }
 
-// mostPredictors returns the largest number of predictors that a network may be trained for. A
-// network starts from approximations of all models, which are cheapest under the Gaussian
-// likelihood.
+// mostPredictors returns the largest number of predictors for which a network may be trained.
+// Networks start from approximations of all models, which are cheapest for the Gaussian likelihood.
 func (c FamilyConfig) mostPredictors() float64 {
 	if c.Model.Likelihood == likelihood.GaussianKind {
 		return 16
@@ -113,8 +111,7 @@ type Family struct {
 	table *encode.Table
 	rows  int // N, the largest number of rows
 	most  int // P, the largest number of predictors
-	// each reports whether every model starts from its own normal approximation, instead of a part
-	// of the approximation of the largest model.
+	// each reports whether every model starts from a separate normal approximation.
 	each bool
 }
 

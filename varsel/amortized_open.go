@@ -44,8 +44,7 @@ func (p *Problem) CheckFrom(path string) error {
 	return err
 }
 
-// BeginFrom returns the answer of the network in the file at path for the problem, from which a fit
-// may start.
+// BeginFrom returns the answer of the network in the file at path, from which a fit may start.
 func (p *Problem) BeginFrom(device *gpu.Device, path string) (*vti.Beginning, error) {
 	family, _, err := ReadFamily(path)
 	if err != nil {

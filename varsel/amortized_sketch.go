@@ -14,10 +14,9 @@ import (
 // sketch approximates the evidences of all models of a table. If each model has its own normal
 // approximation (modelAnchors), its evidence comes from this approximation. Otherwise evidences
 // come from sufficient statistics of the largest model: each row is treated as a normal observation
-// of its linear predictor, weighted by the curvature of the log likelihood at the mode of the
-// largest model. This is exact for a normal response, up to the integral over σ. Below, k is the
-// number of coefficients of the largest model, W the diagonal matrix of the weights, and ŷ holds
-// the normal observations.
+// of its linear predictor, weighted by the curvature at the mode. This is exact for a normal
+// response, up to the integral over σ. Below, k is the number of coefficients, W the diagonal
+// matrix of the weights, and ŷ holds the observations.
 type sketch struct {
 	target    *Target
 	fit       *approximation // of the largest model
@@ -120,15 +119,14 @@ func (s *sketch) logMassAt(members []int, logScale float64) (value, residual flo
 	return value, math.Max(residual, 0)
 }
 
-// sketchFloor is the largest gap, in nats, between log p(m) p(y | m) of a model and its largest
-// value over models, as training starts. With a larger gap, training would hardly ever draw a model
-// that the sketch misjudges. Half and twice this number give the same answers
+// sketchFloor is the largest gap, in nats, between log p(m) p(y | m) of a model and of the best
+// model as training starts. With a larger gap, training would hardly ever draw a model that the
+// sketch misjudges. Half and twice this number give the same answers
 // (docs/benchmarks/constants.md).
 const sketchFloor = 40
 
-// masses returns log p(m) plus the approximate log evidence of all models m, less the largest of
-// these sums. Models that the prior allows have values of at least −sketchFloor. The lowest bit of
-// a model's index is the first predictor.
+// masses returns log p(m) plus the log evidence of all models m, less the largest sum. Models that
+// the prior allows have at least −sketchFloor. The lowest bit of an index is the first predictor.
 func (s *sketch) masses(logPrior []float64) []float64 {
 	p := len(logPrior) - 1
 	values := make([]float64, 1<<p)

@@ -167,8 +167,7 @@ func exactProbabilities(t testing.TB, p *Problem) []float64 {
 	return logMass
 }
 
-// The sketch, the normal approximations that a network starts from, is near the exact posterior
-// where the response is normal.
+// The sketch from which a network starts is near the exact posterior if the response is normal.
 func TestSketchesAreNearTheExactPosterior(t *testing.T) {
 	f, err := NewFamily(FamilyConfig{Predictors: Range{2, 6}, Rows: Range{30, 80}})
 	require.NoError(t, err)
@@ -284,9 +283,8 @@ func exactRobust(p *Problem) []float64 {
 	return logMass
 }
 
-// byPredictors returns the probabilities of models, given their log probabilities by an index whose
-// highest bit is the first predictor. In the index of the result the lowest bit is the first
-// predictor.
+// byPredictors returns the probabilities of models. In the index of its argument the highest bit is
+// the first predictor; in the index of the result the lowest bit is.
 func byPredictors(logModels []float64) []float64 {
 	q := make([]float64, len(logModels))
 	for index, logQ := range logModels { // the first site is the highest bit
@@ -385,9 +383,8 @@ func TestTrainingLeavesNoNetworkWorse(t *testing.T) {
 	require.Equal(t, last.Start, last.Best)
 }
 
-// A wrong network never gives a wrong answer that is trusted. Noise is added to the weights of the
-// network. It answers for tables like its training tables, and for tables whose rows contradict
-// each other.
+// A wrong network never gives a wrong answer that is trusted. Here noise is added to a network's
+// weights. Tables are like its training tables, or have rows that contradict each other.
 func TestWrongNetworksAreNotTrustedAndWrong(t *testing.T) {
 	device, err := gpu.Open(gpu.CPU)
 	require.NoError(t, err)

@@ -103,16 +103,15 @@ type modelAnchors struct {
 	logEvidence       []float64 // approximate log p(y | m) [K]; not set if a scale is inferred
 }
 
-// Bounds of the work on anchors (the approximations of all models). Within them, the work takes a
-// second or two on two cores.
+// Bounds of the work on anchors (approximations of all models): a second or two on two cores.
 const (
 	anchoredModels = 1 << 12
 	anchorNumbers  = 1 << 22 // number of elements of the precision matrices of all models
 	anchorWork     = 4e8     // number of models times rows times squared coordinates
 )
 
-// anchorable reports whether approximations of count models, of a table of that many rows and at
-// most dim coordinates, are affordable.
+// anchorable reports whether approximations of count models of at most dim coordinates are
+// affordable.
 func anchorable(count, rows, dim int) bool {
 	work := float64(count) * float64(rows*dim*dim)
 	return count <= anchoredModels && count*dim*dim <= anchorNumbers && work <= anchorWork && dim <= cosmic.MaxCoupledDim

@@ -19,12 +19,10 @@ import (
 type closedForms struct {
 	models
 	form func(a regression.Active) (regression.Closed, error)
-	// evidence returns the log evidence of one model in less time than form. It is nil if there is
-	// no faster way.
+	// evidence returns the log evidence of one model faster than form; nil if it cannot.
 	evidence func(a regression.Active) (float64, error)
 	// all returns the log evidences of all models, indexed by the bits of their codes, or nil if
-	// there are too many models to list. The first call takes as long as some thousand calls of
-	// form.
+	// not all are listed. The first call takes as long as some thousand calls of form.
 	all func(ctx gocontext.Context) ([]float64, error)
 }
 
@@ -68,8 +66,7 @@ func (f closedForms) logEvidence(a regression.Active) (float64, error) {
 	return form.LogEvidence(), nil
 }
 
-// SampleParameters draws parameters n times from p(θ | y, m) of a model. It returns the draws and
-// their log densities.
+// SampleParameters returns n draws from p(θ | y, m), with their log densities.
 func (f closedForms) SampleParameters(code []int32, n int, random *rand.Rand) (*mat.Dense, []float64, error) {
 	a := f.active(code)
 	form, err := f.form(a)

@@ -54,8 +54,7 @@ func (p *Problem) fillPriors(r *Result) {
 		c := &r.Coefficients[k]
 		if j, ok := column[c.Name]; ok && j != p.Design.Scaling.Level {
 			slope := p.Design.Scaling.Slope(j)
-			// if categories have no order, the log odds of any two of them have the same sd as a
-			// coordinate
+			// if categories have no order, the log odds of any two have the sd of a coordinate
 			c.Prior = &CoefficientPrior{Mean: Number(slope * p.Target.Mean[j*planes]), SD: Number(slope * p.Target.SD[j*planes])}
 		} else if c.Name == p.Design.ScaleName() && p.UnknownScale() {
 			scale := p.Target.Scale

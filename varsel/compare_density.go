@@ -41,8 +41,8 @@ type CrossEntropy struct {
 // of the flow for each coordinate.
 const mostDraws = 10000
 
-// crossEntropy returns the cross-entropy, or nil and a note with the reason if A has no draws or B
-// has no density to evaluate.
+// crossEntropy returns nil and a note, with the reason, if A has no draws or B no density to
+// evaluate.
 func crossEntropy(ctx gocontext.Context, a, b *StoredRun) (result *CrossEntropy, note string, err error) {
 	if !rundir.Exists(filepath.Join(b.Dir, rundir.PosteriorFile)) {
 		return nil, "no cross-entropy: B has no density (" + b.Record.Command + ")", nil
@@ -106,8 +106,7 @@ func crossEntropy(ctx gocontext.Context, a, b *StoredRun) (result *CrossEntropy,
 	return result, "", nil
 }
 
-// differentParameters describes the difference of two lists of names. It only counts the names of
-// long lists.
+// differentParameters describes the difference of two lists of names. It only counts long lists.
 func differentParameters(a, b []string) string {
 	const most = 64
 	if len(a) > most || len(b) > most {

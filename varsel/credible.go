@@ -12,8 +12,7 @@ import (
 )
 
 // CredibleSet is a set of correlated predictors that can replace each other in a model. The
-// probability that the model has one or more of them is at least the requested one
-// (Problem.Credible).
+// probability that one or more are in the model is at least the requested one (Problem.Credible).
 type CredibleSet struct {
 	// Predictors are the members, the most probable one first.
 	Predictors []string `json:"predictors"`
@@ -32,8 +31,8 @@ const (
 	// fewForSets is the largest number of predictors for which inclusion probabilities suffice, so
 	// that no sets are reported.
 	fewForSets = 5
-	// pure is the smallest absolute correlation allowed between members of a set, as in the R
-	// package susieR.
+	// pure is the smallest absolute correlation between members of a set, as in the R package
+	// susieR.
 	pure = 0.5
 )
 

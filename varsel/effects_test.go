@@ -15,9 +15,8 @@ import (
 	"github.com/transdim/vti/varsel/exact"
 )
 
-// TestContrastsAreThoseOfTheMixture compares the difference of two marginal means with its closed
-// form. Given σ, the difference has a normal distribution in every model with the factor, and is
-// zero in every model without it.
+// TestContrastsAreThoseOfTheMixture compares the difference of two marginal means of a factor with
+// its closed form.
 func TestContrastsAreThoseOfTheMixture(t *testing.T) {
 	random := rand.New(rand.NewPCG(11, 2))
 	var text strings.Builder

@@ -13,12 +13,12 @@ import (
 	"github.com/transdim/vti/varsel/regression"
 )
 
-// Files returns the names of the files of a run beyond the files of every run.
+// Files returns the names of the files that only runs of variable selection have.
 func Files() []string {
 	return []string{"inclusion.csv", "models.csv", "coefficients.csv", modelcheck.FittedFile, draws.ParquetFile, draws.CSVFile}
 }
 
-// finish describes the problem in a result, and writes it to a run directory, if any.
+// finish adds a description of the problem to a result, and writes it to the run directory, if any.
 func (p *Problem) finish(r *Result, dir string) error {
 	p.fillPriors(r)
 	names := p.coefficientNames()
@@ -48,8 +48,8 @@ func (r *Result) writeTables(dir string) error {
 	})
 }
 
-// writeDraws writes posterior draws in both formats, if there is a run directory. header has the
-// settings of the sampler; the other fields are filled in.
+// writeDraws writes posterior draws in both formats, if there is a run directory. The caller sets
+// the settings of the sampler in header; writeDraws sets its other fields.
 func (p *Problem) writeDraws(dir string, header draws.Header, d *Draws) error {
 	header.Cards, header.Sites, header.Coordinates = p.Posterior().Space().Cards(), p.siteNames(), d.Names
 	header.Variables, header.DensityScale = p.variables(), "standardised"
@@ -67,7 +67,7 @@ func (p *Problem) writeDraws(dir string, header draws.Header, d *Draws) error {
 
 // variables returns the names of the columns of files of draws: beta[NAME] for a coefficient, sigma
 // for the noise scale, cut[A|B] for the cut point between two categories, and coef[1], coef[2], …
-// for the members of a list.
+// for the coefficients of models that are lists of predictors.
 func (p *Problem) variables() []string {
 	names := p.coordinateNames()
 	if p.Target.Responses.Categories != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/transdim/vti/varsel/exact"
 )
 
-// Columns p and q are poly(x, 2) of R 4.2, to 15 digits.
+// Columns p and q are the two columns of poly(x, 2) in R 4.2, to 15 digits.
 const formulaTable = `y,x,z,f,p,q,n
 1,1,4,a,-0.441611780141717,0.497302402411723,1
 2,3,2.5,b,-0.180988434484310,-0.179944948241186,2
@@ -41,8 +41,8 @@ func evidences(t *testing.T, data *table.Table, options DesignOptions, model Mod
 	return design.PredictorNames(), logs
 }
 
-// The terms of a formula give each model the same evidence as the columns, groups and interactions
-// that they stand for.
+// Models of the terms of a formula have the same evidences as models of the columns, groups and
+// interactions that the terms describe.
 func TestFormulasAreColumnsGroupsAndInteractions(t *testing.T) {
 	data := parseTable(t, formulaTable)
 	for text, by := range map[string]DesignOptions{
@@ -66,7 +66,7 @@ func TestFormulasAreColumnsGroupsAndInteractions(t *testing.T) {
 }
 
 // The columns of a factor span the same space under any reference level or contrasts. Under a
-// g-prior all models then have the same evidence, which a coding with a wrong column would change.
+// g-prior the evidence of a model does then not depend on the coding.
 func TestCodingsSpanTheSameSpace(t *testing.T) {
 	data, model := parseTable(t, formulaTable), ModelOptions{Slab: exact.Slab{Kind: exact.FixedG, Rows: true}}
 	var first []float64
@@ -78,7 +78,7 @@ func TestCodingsSpanTheSameSpace(t *testing.T) {
 		if first == nil {
 			first = logs
 		}
-		// The product spans the same space only if its two parts are in the model too.
+		// The product of two factors spans the same space only if both are in the model too.
 		for i, code := range space.All([]int{2, 2, 2}) {
 			if code[2] == 0 || code[0]+code[1] == 2 {
 				assert.InDelta(t, first[i], logs[i], 1e-9, f)

@@ -14,8 +14,9 @@ import (
 	"github.com/transdim/vti/likelihood"
 )
 
-// Expansions agree with the density of the graph, with its gradient, and with central differences
-// of the gradient, for models as bits and as lists, with known and with unknown noise scale.
+// Expansions (values, first and second derivatives of the log density, in Go) agree with the
+// computation graph's density and gradient, and with central differences of the gradient, for
+// models as bits and as lists, and for known and unknown noise scale.
 func TestExpandIsTheGraph(t *testing.T) {
 	for _, model := range []ModelOptions{
 		{Likelihood: likelihood.RobustKind}, {Likelihood: likelihood.RobustKind, UnknownSigma1: true}, {Likelihood: likelihood.StudentKind},
@@ -82,8 +83,8 @@ func checkExpansion(t *testing.T, target heavyTailed, codes [][]int32) {
 	}
 }
 
-// If there is hardly any noise, each start of a model with k coefficients fits k rows exactly, and
-// all sets of k rows occur.
+// If there is hardly any noise, each starting point of the search for modes of a model with k
+// coefficients fits k rows exactly, and all sets of k rows occur.
 func TestModeStartsFitTheirRows(t *testing.T) {
 	for name, sigma := range map[string]float64{"known": 1e-6, "unknown": 0} {
 		design, err := NewDesign(correlated(t, likelihood.StudentKind, 6, 2, 1), DesignOptions{Target: "y", Exclude: []string{"o"}, Likelihood: likelihood.StudentKind})
@@ -117,7 +118,7 @@ func TestModeStartsFitTheirRows(t *testing.T) {
 	}
 }
 
-// Only likelihoods whose models can have several modes name starting points of searches for modes.
+// Only likelihoods whose models can have several modes give starting points of searches for modes.
 func TestOnlyHeavyTailsHaveModeStarts(t *testing.T) {
 	for _, kind := range likelihood.Kinds() {
 		problem := slotlessOrNot(t, kind, ModelOptions{Likelihood: kind})

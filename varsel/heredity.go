@@ -30,7 +30,7 @@ var heredities = enum.New[Heredity]("heredity", "strong", "weak", "none")
 // String returns the name.
 func (h Heredity) String() string { return heredities.String(h) }
 
-// MarshalText writes the name.
+// MarshalText writes the text of String.
 func (h Heredity) MarshalText() ([]byte, error) { return heredities.Marshal(h) }
 
 // UnmarshalText reads the text that MarshalText writes.
@@ -43,18 +43,18 @@ func (h *Heredity) UnmarshalText(text []byte) error { return heredities.Unmarsha
 type heredity struct {
 	parents [][]int
 	any     bool
-	// logMass is the log of the probability of all allowed models under the prior of model sizes;
-	// it normalises the prior over the allowed models. It is 0, and known is false, if there are
-	// too many parents to sum over their subsets.
+	// logMass is the log of the total probability of the allowed models under the prior of model
+	// sizes. The prior over the allowed models is divided by it. It is 0, and known is false, if
+	// there are too many parents to sum over their subsets.
 	logMass float64
 	known   bool
 }
 
-// mostParents is the largest number of parents whose subsets are summed over: more than 2^25
-// subsets would take seconds.
+// mostParents is the largest number of parents for which a sum over all their subsets is computed:
+// more than 2^25 subsets would take seconds.
 const mostParents = 25
 
-// newHeredity returns nil if every model is allowed.
+// newHeredity returns the models that the rule kind allows, or nil if every model is allowed.
 func newHeredity(design *Design, kind Heredity, prior Prior) *heredity {
 	h := &heredity{parents: make([][]int, len(design.Predictors)), any: kind == WeakHeredity}
 	needed := false
@@ -72,7 +72,7 @@ func newHeredity(design *Design, kind Heredity, prior Prior) *heredity {
 	return h
 }
 
-// allowed reports whether predictor g may join a model of predictors with smaller numbers.
+// allowed reports whether predictor g may join a model; in reports whether it has a parent.
 func (h *heredity) allowed(g int, in func(parent int) bool) bool {
 	if h == nil || len(h.parents[g]) == 0 {
 		return true
@@ -95,8 +95,8 @@ func (h *heredity) allows(code []int32) bool {
 	return true
 }
 
-// violations returns, for each of the codes [B, G], the number of predictors in the model without
-// the parents they need ([B] int32).
+// violations returns, for each of the codes [B, G], the number of predictors whose parents the
+// model lacks ([B] int32).
 func (h *heredity) violations(codes *Node) *Node {
 	g := codes.Graph()
 	n := len(h.parents)
@@ -118,13 +118,13 @@ func (h *heredity) violations(codes *Node) *Node {
 	return ReduceSum(Mul(codes, ConvertDType(missing, dtypes.Int32)), -1)
 }
 
-// mass returns the log of the prior probability of all allowed models. Given the set A of parents
-// in a model, f predictors are free: the children that A allows, and the predictors that are
-// neither parent nor child. C(f, j) models have |A| + j predictors. Sets A are therefore counted by
-// their size and their number of allowed children.
+// mass returns the log of the total prior probability of the allowed models. Given the set A of
+// parents in a model, f predictors may be in it or not: the children that A allows, and the
+// predictors that are neither parent nor child. C(f, j) models have |A| + j predictors. It is
+// enough to count the sets A by their size and their number of allowed children.
 func (h *heredity) mass(prior Prior) (logMass float64, known bool) {
 	total := len(h.parents)
-	bit := map[int]int{} // of each parent in a set of parents
+	bit := map[int]int{} // the bit of each parent in a set of parents
 	for _, parents := range h.parents {
 		for _, parent := range parents {
 			if _, seen := bit[parent]; !seen {
@@ -136,7 +136,7 @@ func (h *heredity) mass(prior Prior) (logMass float64, known bool) {
 	if m > mostParents {
 		return 0, false
 	}
-	children := make([]uint32, 0, total) // the parents of each child
+	children := make([]uint32, 0, total) // for each child, the set of its parents
 	for _, parents := range h.parents {
 		var set uint32
 		for _, parent := range parents {
@@ -155,7 +155,7 @@ func (h *heredity) mass(prior Prior) (logMass float64, known bool) {
 			}
 		}
 	}
-	// sets of parents by size and number of children allowed
+	// counts sets of parents, by their size and the number of children that they allow
 	counts := make([]float64, (m+1)*(len(children)+1))
 	satisfied := func(c int, set uint32) bool {
 		present := children[c] & set

@@ -28,9 +28,9 @@ func interactionProblem(t testing.TB, options DesignOptions, model ModelOptions)
 	return problem
 }
 
-// The prior over models with heredity is the prior by size, restricted to the allowed models and
-// normalised. It sums to one. On the allowed models the exact answer is in proportion to the answer
-// without heredity.
+// The prior over models under a heredity rule is the prior by size, restricted to the allowed
+// models and normalised, so that it sums to one. On the allowed models the exact answer is
+// proportional to the answer without heredity.
 func TestHeredity(t *testing.T) {
 	for _, c := range []struct {
 		name     string

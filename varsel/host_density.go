@@ -11,9 +11,9 @@ import (
 
 var _ rjmcmc.HostTarget = (*Target)(nil)
 
-// hostDensity computes the log density of a Target on the host, for a block of chains. One matrix
-// product gives the linear predictors of all chains, and responses are summed over all chains at
-// once.
+// hostDensity computes the log density of a Target in Go, on the processor (host), for a block of
+// chains. One matrix product gives the linear predictors of all chains, and the log densities of
+// the rows are summed for all chains at once.
 type hostDensity struct {
 	target  *Target
 	columns likelihood.Columns
@@ -36,7 +36,7 @@ type hostDensity struct {
 	sums   []float64   // terms of the log joint density without the responses [R]
 }
 
-// hostPiece is a part of the rows, small enough for their densities to stay in a cache.
+// hostPiece is a part of the rows, so small that their densities stay in a cache.
 type hostPiece struct {
 	first, last   int
 	plan          *kernel.ProductPlan[float64]
@@ -48,9 +48,9 @@ var halfLog2Pi = math.Log(2*math.Pi) / 2
 // pieceElements bounds the elements of z for a piece to 32 KiB, the size of a small L1 cache.
 const pieceElements = 4096
 
-// HostDensity implements [rjmcmc.HostTarget]. It returns nil for responses that are categories, for
-// responses that stand for several rows, and for likelihoods whose sums over rows are no faster
-// than in a graph.
+// HostDensity implements [rjmcmc.HostTarget]. It returns nil for categorical responses, for
+// responses that represent several rows, and for likelihoods whose sums over rows are no faster
+// than in a computation graph.
 func (t *Target) HostDensity(rows int) func(codes []int32, mask []bool, theta, logPrior, logJoint []float64) {
 	columns, ok := t.Responses.Likelihood.(likelihood.Columns)
 	if !ok || t.Responses.Times != nil {
@@ -87,7 +87,7 @@ func (t *Target) HostDensity(rows int) func(codes []int32, mask []bool, theta, l
 	return h.eval
 }
 
-// eval writes log p(m) and log p(y, θ | m) of each chain of the block.
+// eval writes log p(m) to logPrior and log p(y, θ | m) to logJoint, for each chain of the block.
 func (h *hostDensity) eval(codes []int32, mask []bool, theta, logPrior, logJoint []float64) {
 	t, dim := h.target, h.target.Dim
 	sites := len(codes) / h.rows
@@ -130,7 +130,7 @@ func (h *hostDensity) setParameters(r int, mask []bool, theta []float64) (sum fl
 	return sum
 }
 
-// logPriorOf returns log p(m) of one model. terms holds the log priors of models without heredity.
+// logPriorOf returns log p(m) of one model. terms holds the terms of log p(m) without heredity.
 func (t *Target) logPriorOf(terms space.LogTerms, code []int32) float64 {
 	switch {
 	case t.heredity == nil:
@@ -144,8 +144,8 @@ func (t *Target) logPriorOf(terms space.LogTerms, code []int32) float64 {
 // zeroOne holds 0 and 1 as floating-point numbers.
 var zeroOne = [2]float64{0, 1}
 
-// bit returns 1 for true and 0 for false. For whether a row is an outlier, this is the index in the
-// arrays of regression.Outliers.
+// bit returns 1 for true and 0 for false. In the arrays of regression.Outliers, 1 is the index of
+// outliers and 0 of inliers.
 func bit(b bool) int {
 	if b {
 		return 1

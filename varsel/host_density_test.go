@@ -12,9 +12,9 @@ import (
 	"github.com/transdim/vti/likelihood"
 )
 
-// TestHostDensity compares densities on the host with densities of graphs, for all likelihoods that
-// have a host density. Cases include more responses than a piece holds, offsets, and models that
-// heredity forbids.
+// TestHostDensity compares densities computed in Go (on the host) with densities of computation
+// graphs, for all likelihoods that have both. Cases include more responses than a hostPiece holds,
+// offsets, and models that heredity forbids.
 func TestHostDensity(t *testing.T) {
 	cases := append(likelihoodCases(),
 		likelihoodCase{name: "offset", table: "prostate.csv", design: DesignOptions{Target: "lpsa", Offset: "age"}, model: ModelOptions{Likelihood: likelihood.StudentKind}},
@@ -52,7 +52,7 @@ func TestHostDensity(t *testing.T) {
 			outputs, err := exec.Exec(tensors.FromFlatDataAndDimensions(codes, batch, sites), tensors.FromFlatDataAndDimensions(theta, batch, dim))
 			require.NoError(t, err)
 			wantPrior, wantJoint := tensors.MustCopyFlatData[float64](outputs[0]), tensors.MustCopyFlatData[float64](outputs[1])
-			for range 2 { // the second call finds the state that the first one left
+			for range 2 { // the second call starts from the buffers that the first one left
 				prior, joint := make([]float64, batch), make([]float64, batch)
 				host(codes, mask, theta, prior, joint)
 				for b := range batch {

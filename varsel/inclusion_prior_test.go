@@ -24,8 +24,8 @@ func ownProbabilities(probabilities ...float64) Prior {
 	return Prior{Kind: InclusionPrior, Inclusion: probabilities}
 }
 
-// logPriorByHand returns log p(m) up to a constant, by a product over predictors if these have
-// their own probabilities.
+// logPriorByHand returns log p(m) up to a constant. It is a product over predictors if each has its
+// own prior inclusion probability.
 func logPriorByHand(p *Problem, members []int) float64 {
 	prior := p.Model.Prior
 	if prior.Kind != InclusionPrior {
@@ -42,8 +42,8 @@ func logPriorByHand(p *Problem, members []int) float64 {
 	return math.Log(product)
 }
 
-// withPrior returns the problem of a design with other probabilities of its predictors. If lists is
-// set, models are lists of at most that number of predictors.
+// withPrior returns the problem of a design with another prior over models. If lists is not 0,
+// models are lists of at most lists predictors.
 func withPrior(t testing.TB, d *Design, prior Prior, lists int) *Problem {
 	t.Helper()
 	model := ModelOptions{Likelihood: d.Likelihood, Prior: prior, Codes: BitCodes}
@@ -56,7 +56,7 @@ func withPrior(t testing.TB, d *Design, prior Prior, lists int) *Problem {
 }
 
 // bySums returns the inclusion probabilities under a prior that is a product over predictors, from
-// the log evidences of all models up to a size.
+// the log evidences of all models up to the largest size.
 func bySums(p *Problem, logEvidence func(code []int32) float64) (inclusion []float64) {
 	inclusion, total := make([]float64, len(p.Design.Predictors)), 0.0
 	reference := math.NaN()
@@ -89,9 +89,10 @@ func unevenProbabilities(n int) (list []float64) {
 	return list
 }
 
-// TestInclusionPriorAnswers compares answers under inclusion probabilities of single predictors
-// with sums in which the prior is a product, and evidences are from a run with another prior. The
-// answers are from decompositions, a walk through all models, and chains over lists.
+// TestInclusionPriorAnswers compares answers under prior inclusion probabilities of single
+// predictors with sums over models. The sums multiply a prior that is a product over predictors
+// with evidences of a run with another prior. The answers come from decompositions of models, a
+// walk through all models, and chains over lists of predictors.
 func TestInclusionPriorAnswers(t *testing.T) {
 	device := openDevice(t)
 	for _, c := range []struct {
@@ -133,8 +134,8 @@ func TestInclusionPriorAnswers(t *testing.T) {
 	}
 }
 
-// TestInclusionPriorOfLists compares log p(m) in graphs of lists, whose items are in another order
-// than predictors, with products.
+// TestInclusionPriorOfLists compares log p(m) that computation graphs give for lists of predictors
+// with products over predictors. Items of lists have another order than predictors.
 func TestInclusionPriorOfLists(t *testing.T) {
 	d, err := NewDesign(correlated(t, likelihood.GaussianKind, 40, 6, 2), DesignOptions{Target: "y", Exclude: []string{"o"}})
 	require.NoError(t, err)
@@ -153,8 +154,8 @@ func TestInclusionPriorOfLists(t *testing.T) {
 	require.InDelta(t, 1, total, 1e-12)
 }
 
-// TestEqualInclusionProbabilities checks that equal probabilities give the answer of bernoulli:π,
-// for bits and for lists.
+// TestEqualInclusionProbabilities checks that predictors with equal prior probabilities π give the
+// answer of the prior bernoulli:π, for models as bits and as lists.
 func TestEqualInclusionProbabilities(t *testing.T) {
 	device := openDevice(t)
 	for _, lists := range []int{0, 5} {
@@ -240,7 +241,7 @@ func TestInclusionFile(t *testing.T) {
 	}
 }
 
-// TestInclusionPriorRefusals covers problems whose models are restricted.
+// TestInclusionPriorRefusals expects errors for problems whose models are restricted.
 func TestInclusionPriorRefusals(t *testing.T) {
 	d, err := NewDesign(correlated(t, likelihood.GaussianKind, 30, 3, 1), DesignOptions{Target: "y", Exclude: []string{"o"}, Interactions: []string{"x0:x1"}})
 	require.NoError(t, err)

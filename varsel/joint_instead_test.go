@@ -62,8 +62,8 @@ func twoSums(t testing.TB, kind likelihood.Kind, seed uint64, n, p, k int, sigma
 
 // Four predictors can replace four other predictors, and a fifth predictor is needed beside either
 // four. Inclusion probabilities agree with the sum over all models of at most five predictors.
-// Models that mix the two sets are less probable by tens of nats, and screening finds only one set.
-// An earlier version did not propose to exchange whole sets, and its answer missed the other set.
+// Models that mix the two sets of four are less probable by tens of nats, and screening finds only
+// one of the sets, so that chains must propose to exchange whole sets.
 func TestPredictorsThatStandInForOthers(t *testing.T) {
 	testkit.Slow(t)
 	device := openDevice(t)
@@ -90,8 +90,8 @@ func TestPredictorsThatStandInForOthers(t *testing.T) {
 	}
 }
 
-// From the model of one sum and x0, a search finds the model of the other sum and x0 among 150
-// predictors, for every kind of response.
+// From the model of one of the two sums and x0, a search finds the model of the other sum and x0,
+// among 150 predictors and for every kind of response.
 func TestModelsWithoutMembersAreFound(t *testing.T) {
 	testkit.Slow(t)
 	for name, model := range map[string]ModelOptions{
@@ -113,7 +113,7 @@ func TestModelsWithoutMembersAreFound(t *testing.T) {
 			model.Prior = Prior{Kind: BetaBinomialPrior, A: 1, B: 1, MaxSize: 12}
 			data := twoSums(t, model.Likelihood, 4, rows, 150, 5, 0.1)
 			targets := []models{}
-			if !model.Likelihood.HasCategories() { // categories have no lists
+			if !model.Likelihood.HasCategories() { // a categorical response cannot have models as lists
 				targets = append(targets, slotProblem(t, data, DesignOptions{}, model).Slots)
 			}
 			design, err := NewDesign(data, DesignOptions{Target: "y", Likelihood: model.Likelihood})

@@ -21,12 +21,12 @@ import (
 	"github.com/transdim/vti/table"
 )
 
-// hiddenPair is a pair of predictors. Neither predictor explains a cause of the response alone. The
-// first is the cause plus a disturbance, and the second measures the disturbance. The third, unless
-// it is 0, measures a second disturbance.
+// hiddenPair is a pair of predictors that matter only together. The first is a cause of the
+// response plus a disturbance, and the second measures the disturbance, so that neither alone
+// explains the cause. The third, unless it is 0, measures a second disturbance.
 type hiddenPair struct {
 	first, second, third int
-	cause                int     // which of the two causes
+	cause                int     // number of the cause, 0 or 1
 	disturbance          float64 // standard deviation of the disturbance
 }
 
@@ -81,7 +81,7 @@ func TestPredictorsThatMatterOnlyTogether(t *testing.T) {
 	testkit.Slow(t)
 	device := openDevice(t)
 	pair, other := hiddenPair{first: 17, second: 43, disturbance: 5}, hiddenPair{first: 30, second: 11, disturbance: 4}
-	beside := hiddenPair{first: 40, second: 46, cause: 1} // one predictor is enough without a disturbance
+	beside := hiddenPair{first: 40, second: 46, cause: 1} // without a disturbance the first predictor suffices
 	for name, c := range map[string]struct {
 		rows    int
 		effects [2]float64
@@ -140,10 +140,10 @@ func inclusionBySum(t testing.TB, problem *Problem) []float64 {
 	return inclusion
 }
 
-// Two or three of 40 predictors that matter only together to a categorical response, with an order
-// of its categories or without, are in the model. In a table of these predictors alone, the
-// evidences of all models put the full model ahead by 20 nats, more than the 12 nats that the prior
-// takes for choosing three among 40.
+// The answer finds two or three of 40 predictors that matter only together to a categorical
+// response, with or without an order of its categories. In a table of these predictors alone, the
+// evidence of the full model is 20 nats ahead of all other models, more than the 12 nats that the
+// prior takes for choosing three among 40.
 func TestCategoriesThatMatterOnlyTogether(t *testing.T) {
 	testkit.Long(t)
 	device := openDevice(t)
@@ -178,8 +178,8 @@ func TestCategoriesThatMatterOnlyTogether(t *testing.T) {
 	}
 }
 
-// Among the pairs that a search finds around the empty model the hidden pair is first, for
-// continuous responses, responses of two values and categories, and for groups of columns.
+// The hidden pair is the first of the pairs that a search finds around the empty model, for
+// continuous, binary and categorical responses, and for groups of columns.
 func TestJointPredictorsAreFound(t *testing.T) {
 	for name, c := range map[string]struct {
 		kind   likelihood.Kind
@@ -208,7 +208,7 @@ func TestJointPredictorsAreFound(t *testing.T) {
 			problem, err := NewProblem(design, c.model)
 			require.NoError(t, err)
 			targets := []models{problem.Target}
-			if !c.kind.HasCategories() { // categories have no lists
+			if !c.kind.HasCategories() { // a categorical response cannot have models as lists
 				targets = append(targets, slotProblem(t, data, DesignOptions{Groups: c.groups}, c.model).Slots)
 			}
 			for _, target := range targets {

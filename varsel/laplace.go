@@ -11,12 +11,12 @@ import (
 )
 
 // laplaceProposals draws around the modes of models with a log-concave likelihood. The response may
-// have a second parameter, such as a shape or a precision. Given it, the posterior of a model has
-// one mode, and its tails are lighter than the tails of a t distribution around the mode.
+// have a second parameter, such as a shape or a precision. Given this parameter, the posterior of a
+// model has one mode, and lighter tails than a t distribution around the mode.
 type laplaceProposals struct{ models }
 
-// propose draws n times from the approximation of a model. The rows of theta [n, D] have all D
-// coordinates.
+// propose draws n times from the approximation of a model. The rows of theta [n, D] hold all D
+// coordinates, 0 where the model does not use them.
 func (p laplaceProposals) propose(code []int32, n int, random *rand.Rand) (theta *mat.Dense, logJoint, logProposal []float64, err error) {
 	t, a := p.bits(), p.active(code)
 	if a.Scale < 0 {
@@ -42,9 +42,9 @@ func (p laplaceProposals) propose(code []int32, n int, random *rand.Rand) (theta
 	return theta, logJoint, logProposal, nil
 }
 
-// proposal returns a function that draws from an approximation of the posterior of a model: its
-// coordinates, followed by the second parameter of the response, if there is one. The function
-// returns the log joint density of the draw and its log density under the approximation.
+// proposal returns a function that draws from an approximation of the posterior of a model. A draw
+// holds the coefficients, and the second parameter of the response (such as a shape), if there is
+// one. The function returns its log joint density and its log density under the approximation.
 func (t *Target) proposal(a regression.Active) (draw func(random *rand.Rand, theta []float64) (logJoint, logProposal float64), err error) {
 	if a.Scale >= 0 {
 		l, err := newLaplaceLine(t, a)

@@ -32,22 +32,22 @@ type laplaceFit struct {
 }
 
 const (
-	// newtonDecrement is the squared distance to the mode, in standard deviations, at which a
-	// search ends. A search that ends above newtonLost has failed. Importance weights correct the
-	// error that is left, so that neither needs tuning.
+	// newtonDecrement is the squared distance to the mode, in posterior standard deviations, at
+	// which a search ends. A search that ends with a larger one than newtonLost has failed.
+	// Importance weights correct the remaining error, so that neither number needs tuning.
 	newtonDecrement, newtonLost = 1e-7, 1e-2
-	// cautiousSteps is the number of cautious steps at the start of a search, which climb from any
-	// starting point; see [likelihood.Row].
+	// cautiousSteps is the number of steps, at the start of a search, with a curvature that makes
+	// the log density rise from any starting point ([likelihood.Row]).
 	cautiousSteps = 1
 	// laplaceDegrees is the degrees of freedom of the t distribution. Its tails are heavier than
 	// the tails of the normal priors, which bounds the weights; fewer degrees of freedom would
-	// waste more draws in many dimensions. Half and twice give the same answers
+	// waste draws in many dimensions. Half and twice this number give the same answers
 	// (docs/benchmarks/constants.md).
 	laplaceDegrees = 8
 )
 
-// newLaplaceFit finds the mode of a model, given the second parameter of the response, by Newton's
-// method with step halving. scale is the second parameter.
+// newLaplaceFit finds the mode of a model by Newton's method with step halving. The argument scale
+// is the second parameter of the response, which is fixed. The search begins at start.
 func newLaplaceFit(t *Target, a regression.Active, scale float64, start []float64) (*laplaceFit, error) {
 	k := len(a.Coordinates)
 	f := &laplaceFit{
@@ -65,7 +65,7 @@ func newLaplaceFit(t *Target, a regression.Active, scale float64, start []float6
 	scratch := newtonScratch{make([]float64, n), make([]float64, n), make([]float64, n)}
 	r := mode.Climb(f.mode, f.logJoint, func(_, step []float64) (decrement float64, ok bool) {
 		decrement, ok = f.newtonStep(scratch, round < cautiousSteps)
-		if round < cautiousSteps && decrement <= newtonDecrement { // at the mode H must be the exact curvature
+		if round < cautiousSteps && decrement <= newtonDecrement { // since at the mode H must be the exact curvature
 			decrement, ok = f.newtonStep(scratch, false)
 		}
 		copy(step, f.step)
@@ -91,7 +91,7 @@ func (f *laplaceFit) information() *mat.SymDense {
 	return curvature
 }
 
-// predict sets the linear predictors from coefficients.
+// predict sets the linear predictors eta from coefficients theta.
 func (f *laplaceFit) predict(theta []float64) {
 	if f.target.Offset != nil {
 		copy(f.eta, f.target.Offset)
@@ -110,8 +110,7 @@ func (f *laplaceFit) plane(j int, values []float64) []float64 {
 	return values[m*n : (m+1)*n]
 }
 
-// logJoint returns log p(y, θ | m), including all constants. It leaves the linear predictors in
-// eta.
+// logJoint returns log p(y, θ | m), including all constants. It sets eta to the linear predictors.
 func (f *laplaceFit) logJoint(theta []float64) float64 {
 	f.predict(theta)
 	sum := f.constant
@@ -131,8 +130,8 @@ func (f *laplaceFit) logJoint(theta []float64) float64 {
 type newtonScratch struct{ slope, curvature, weighted []float64 }
 
 // newtonStep factors the curvature at the linear predictors in eta, and sets step to the Newton
-// step, which leads to the mode of the quadratic approximation. The gain of the quadratic is half
-// the decrement. ok reports whether the curvature is positive definite.
+// step, which leads to the mode of the quadratic approximation. The quadratic approximation rises
+// by half the decrement. ok reports whether the curvature is positive definite.
 func (f *laplaceFit) newtonStep(s newtonScratch, cautious bool) (decrement float64, ok bool) {
 	if f.expansion == nil {
 		f.expandRows(s, cautious)
@@ -169,10 +168,10 @@ func (f *laplaceFit) categoriesAt(theta []float64) likelihood.CategoriesAt {
 	return f.target.Responses.Categories.At(theta[len(f.Columns):])
 }
 
-// expandCategories does the same as expandRows for a categorical response. Far from the mode the
-// log density may not be concave in the parameters of categories; the curvature then leaves out the
-// terms that make it indefinite. weighted has room for one number for each row and linear
-// predictor.
+// expandCategories sets step and curvature, as expandRows does, for a categorical response. Far
+// from the mode the log density may not be concave in the parameters of categories; the curvature
+// then leaves out the terms that make it indefinite. weighted is scratch, with a number for each
+// row and linear predictor.
 func (f *laplaceFit) expandCategories(weighted []float64) {
 	k, coefficients, e := len(f.mode), len(f.Columns), f.expansion
 	planes, n := len(e.Slope), len(f.target.Responses.Y)

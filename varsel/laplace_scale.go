@@ -18,31 +18,31 @@ import (
 // shape, precision or dispersion. Given s, the likelihood is log-concave. The density of x = log s
 // comes from Laplace's method for the coefficients given x, at the nodes of a lattice, and is
 // linear between nodes (a nested approximation, as in Rue, Martino and Chopin 2009). The mode of
-// the coefficients given x is linear between nodes too. The step of a draw from this mode comes
-// from the approximation at one of the two nodes beside x.
+// the coefficients given x is interpolated linearly between nodes too. The deviation of a draw from
+// this mode comes from the approximation at one of the two nodes next to x.
 //
-// A Laplace approximation at the joint mode would fail. If the number of a model's coefficients is
-// close to the number of uncensored rows, its posterior is a ridge along x that only the prior of x
-// ends. Across the ridge, each row confines its linear predictor to a width in proportion to 1/s:
-// the rows are walls, and between the walls the posterior is the prior.
+// A Laplace approximation at the joint mode would fail. If the number of coefficients is close to
+// the number of uncensored rows, the posterior is a ridge along x, whose end depends only on the
+// prior of x. Across the ridge, each row confines its linear predictor to a width in proportion to
+// 1/s; within these walls the posterior equals the prior.
 type laplaceLine struct {
 	*line.Integral[*laplaceFit]
 	shares   []float64 // probabilities of the nodes
 	table    pick.Table
-	fits     []*splitFit // given x at the nodes; nil before the first draw beside the node
+	fits     []*splitFit // approximation given x at each node; nil before it is first drawn from
 	uneven   bool        // whether the two sides of a mode have different scales
-	lastFit  laplaceFit  // at the x of the last draw
+	lastFit  laplaceFit  // approximation at the x of the last draw
 	step     []float64   // scratch
-	mean, sd float64     // of the prior of x
+	mean, sd float64     // mean and sd of the normal prior of x
 }
 
 // lineReach is the range of the search for modes of x, on each side of its prior mean. lineStep is
 // the step of the search, and lineStepOfFew the step for at most fewLineRows rows. All three are in
 // standard deviations of the prior of x. lineDepth, lineTolerance and mostLineNodes are options of
 // [line.Integrate]. Finer settings cost time; the weights of draws correct the remaining error.
-// With few rows, posteriors have the widest ridges and cost little time, and get finer steps. The
-// two sides of a mode get different scales if there are few rows, or if a scale at the highest node
-// is above roundScale.
+// With few rows, posteriors have the widest ridges and take little time, so that the steps are
+// finer. The two sides of a mode get different scales if there are few rows, or if a scale at the
+// node of highest density, in standard deviations, is above roundScale.
 const (
 	lineReach, lineStep, lineStepOfFew = 4.0, 0.5, 0.25
 	lineDepth, lineTolerance           = 25, 0.05
@@ -51,13 +51,13 @@ const (
 	roundScale                         = 1.15
 )
 
-// firstOfRidge is the number of draws for the first estimate of an evidence. On the narrowest
-// ridges of the tests a third of the draws is effective, with a few large weights, so that the
-// default of 8 draws may contain hardly an effective one.
+// firstOfRidge is the number of draws for the first estimate of an evidence. Where the posterior is
+// a narrow ridge, a third of the draws is effective, with a few large weights, and the default of 8
+// draws may miss these.
 const firstOfRidge = 64
 
-// newLaplaceLine follows the mode of the coefficients along x. The coordinates of a are the
-// coefficients, without x.
+// newLaplaceLine finds the mode of the coefficients along x, the log of the second parameter. The
+// coordinates of a are the coefficients, without x.
 func newLaplaceLine(t *Target, a regression.Active) (*laplaceLine, error) {
 	l := &laplaceLine{mean: t.Mean[t.Scale], sd: t.SD[t.Scale]}
 	step := lineStep
@@ -77,7 +77,7 @@ func newLaplaceLine(t *Target, a regression.Active) (*laplaceLine, error) {
 		}
 		f, err := newLaplaceFit(t, a, math.Exp(x), start)
 		if err != nil {
-			if math.Abs(x-l.mean) > lineReach*l.sd { // rounding errors at an extreme scale
+			if math.Abs(x-l.mean) > lineReach*l.sd { // rounding errors at an extreme scale, outside the range of the search
 				return math.Inf(-1), nil, nil
 			}
 			return 0, nil, err
@@ -95,7 +95,7 @@ func newLaplaceLine(t *Target, a regression.Active) (*laplaceLine, error) {
 }
 
 // share sets the probabilities of the nodes. If the two sides of a mode get different scales, it
-// corrects the integrals of the nodes for them. few reports whether there are few rows.
+// corrects the integral at each node for this. The argument few says whether there are few rows.
 func (l *laplaceLine) share(few bool) {
 	logs := make([]float64, len(l.Nodes))
 	for i, node := range l.Nodes {
@@ -121,12 +121,12 @@ func (l *laplaceLine) logPrior(x float64) float64 {
 	return -z*z/2 - math.Log(l.sd) - halfLog2Pi
 }
 
-// draw writes a draw of the coefficients, and x last, to theta. It returns the log joint density
-// and the log density of the approximation.
+// draw writes a draw of the coefficients, followed by x, to theta. It returns the log joint density
+// of the draw and its log density under the approximation.
 func (l *laplaceLine) draw(random *rand.Rand, theta []float64) (logJoint, logProposal float64) {
 	last := len(theta) - 1
 	node := l.table.Index(random.Float64())
-	x := l.Nodes[node].X + l.Step*(random.Float64()+random.Float64()-1) // linear on both sides of the node
+	x := l.Nodes[node].X + l.Step*(random.Float64()+random.Float64()-1) // the density is a triangle around the node
 	first, second := l.beside(x)
 	firstNearness, secondNearness := l.nearness(first, x), 0.0
 	if second != first {
@@ -150,8 +150,8 @@ func (l *laplaceLine) draw(random *rand.Rand, theta []float64) (logJoint, logPro
 	return l.lastFit.logJoint(theta[:last]) + l.logPrior(x), logDensity + math.Log(share/(firstNearness+secondNearness)/l.Step)
 }
 
-// beside returns the nodes on both sides of x. If there is no node within a step on one side, it
-// returns the node on the other side twice.
+// beside returns the nodes below and above x. If one of them is more than a step away, it returns
+// the other node twice.
 func (l *laplaceLine) beside(x float64) (first, second int) {
 	above := sort.Search(len(l.Nodes), func(i int) bool { return l.Nodes[i].X > x })
 	first, second = max(above-1, 0), min(above, len(l.Nodes)-1)

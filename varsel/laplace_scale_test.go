@@ -34,10 +34,10 @@ func ridge(t *testing.T, file string, options DesignOptions, prior space.Prior) 
 	return problem
 }
 
-// If a model has nearly as many coefficients as there are rows, its posterior is a ridge along
-// which the shape grows without bound. The evidences of such models, found without training, agree
-// with quadrature. The numbers of testdata/README.md are known to two or three digits, and the
-// largest standard error is .0035: a limit of .012 gives a false alarm in one of 1,000 seeds.
+// If the number of coefficients of a model is close to the number of rows, its posterior is a ridge
+// along which the shape grows without bound. The evidences of such models, found without training,
+// agree with quadrature (testdata/README.md), which is known to two or three digits. The largest
+// standard error is .0035, so that a limit of .012 gives a false alarm in one of 1,000 seeds.
 func TestRidges(t *testing.T) {
 	testkit.Slow(t)
 	device, err := gpu.Open(gpu.CPU)
@@ -48,7 +48,7 @@ func TestRidges(t *testing.T) {
 		options   DesignOptions
 		prior     space.Prior
 		inclusion map[int]float64
-		evidence  float64 // 0 if it is not known
+		evidence  float64 // 0 if unknown
 	}{
 		{"n_gamma_11", likelihood.GammaKind, DesignOptions{}, space.Prior{Kind: space.UniformPrior}, map[int]float64{0: 0.320, 1: 0.862, 2: 0.222}, 0},
 		{"s_gamma_6_8_0_1", likelihood.GammaKind, DesignOptions{}, space.Prior{}, map[int]float64{6: 0.061}, -12.092},
@@ -90,11 +90,10 @@ func TestRidges(t *testing.T) {
 }
 
 // In a zero-inflated model a zero has two possible sources. If most zeros may come from either
-// source, only the priors bound the coefficients. Before draws around modes replaced a flow for
-// this likelihood, the mean of the slope by the weights of the flow was 1.58 ± 0.05 for this table
-// instead of 1.26. The expected moments are sums over a grid, which agree with quadrature
-// (lab/hard). There are 9 comparisons, and 4.5 standard errors give a false alarm in one of
-// 150,000.
+// source, only the priors bound the coefficients. For this table importance weights of a flow are
+// wrong: they give a mean slope of 1.58 ± 0.05 instead of 1.26. The expected moments are sums over
+// a grid, which agree with quadrature (lab/hard). There are 9 comparisons, and 4.5 standard errors
+// give a false alarm in one of 150,000.
 func TestPlateausOfZeros(t *testing.T) {
 	x := table.Numbers("x", []float64{-0.19222496414656184, 1.0886683321801314, -0.3094211697963486, -0.08504169241257331})
 	data, err := table.New("few", x, table.Numbers("y", []float64{0, 4, 0, 0}))
@@ -121,8 +120,8 @@ func TestPlateausOfZeros(t *testing.T) {
 	}
 }
 
-// A model without coefficients still has a shape. Its evidence is an integral over one line, with
-// which 1,000 weighted draws agree to four standard errors.
+// A model without coefficients still has a shape parameter. Its evidence is an integral over the
+// log of the shape, with which 1,000 weighted draws agree to four standard errors.
 func TestRidgeOfNoCoefficients(t *testing.T) {
 	y := []float64{0.4, 1.2, 2.1, 0.9}
 	data, err := table.New("few", table.Numbers("x", []float64{1, -1, 0.5, 2}), table.Numbers("y", y))

@@ -12,21 +12,21 @@ import (
 
 // splitFit draws from an approximation of the posterior of a model whose tails differ between the
 // two sides of the mode. An example is a category with few rows or none: on one side the rows bound
-// its log odds, on the other side the prior alone does. The approximation is a t distribution on
+// its log odds, on the other side only the prior does. The approximation is a t distribution on
 // axes through the mode, with a scale for each side of each axis (Geweke 1989, "Bayesian inference
-// in econometric models using Monte Carlo integration"). Sides have probabilities in proportion to
-// their scales, so that the density has no step at the mode.
+// in econometric models using Monte Carlo integration"). The probability of a side is proportional
+// to its scale, so that the density is continuous at the mode.
 type splitFit struct {
 	*laplaceFit
-	axes         []float64  // [k·k], an axis in each row, on which the log density has curvature −1
-	along        *mat.Dense // [k,k], from θ − θ̂ to distances along the axes
-	above, below []float64  // [k]: the scales of the sides
-	logSpread    float64    // log of the product of the mean scales of all axes
+	axes         []float64  // [k·k]: an axis in each row, scaled such that the second derivative of the log density along it is −1
+	along        *mat.Dense // [k,k]: maps θ − θ̂ to distances along the axes
+	above, below []float64  // [k]: scales of the two sides of each axis
+	logSpread    float64    // log of the product, over axes, of the mean of the two scales
 }
 
 // Steps along an axis, with which [splitFit.scale] explores a side. They start at splitStep
 // standard deviations and grow by the factor splitGrowth, at most splitSteps times, until the log
-// density has fallen by splitDrop nats. Beyond that point the tails of the t distribution cover the
+// density has fallen by splitDrop nats. Farther out the tails of the t distribution cover the
 // posterior. Doubling steps cover all scales from a narrow mode to the width of the prior.
 const (
 	splitStep   = 1.0
@@ -46,7 +46,7 @@ func lower(f dense.Factor) *mat.TriDense {
 	return l
 }
 
-// setScales sets the scales of the sides, as measured from the mode.
+// setScales sets the scales of the two sides of each axis, measured from the mode.
 func (s *splitFit) setScales() {
 	for axis := range s.mode {
 		s.above, s.below = append(s.above, s.sideScale(s.mode, axis, 1)), append(s.below, s.sideScale(s.mode, axis, -1))
@@ -61,9 +61,9 @@ func (s *splitFit) setSpread() {
 	}
 }
 
-// sideScale returns the scale of a normal density along one side of an axis through a point. The
-// normal density and the posterior density are divided by their values at the point. The normal
-// density is then at least the posterior density at every step that is tried.
+// sideScale returns the scale of a normal density along one side of an axis through the point from.
+// sign, 1 or -1, chooses the side. The scale is so large that, relative to their values at the
+// point, the normal density is at least the posterior density at every step that is tried.
 func (s *splitFit) sideScale(from []float64, axis int, sign float64) float64 {
 	scale, height, point := 1.0, s.logJoint(from), make([]float64, len(from))
 	for step, n := splitStep, 0; n < splitSteps; step, n = step*splitGrowth, n+1 {
@@ -89,7 +89,7 @@ func laplaceChi(random *rand.Rand) (chi float64) {
 	return chi
 }
 
-// drawStep writes a step [k] from the mode and returns its log density.
+// drawStep writes a draw of θ − θ̂ to step [k] and returns its log density.
 func (s *splitFit) drawStep(random *rand.Rand, step []float64) (logDensity float64) {
 	k, root, square := len(step), math.Sqrt(laplaceChi(random)), 0.0
 	clear(step)

@@ -13,7 +13,7 @@ import (
 	"github.com/transdim/vti/likelihood"
 )
 
-// The density of a split proposal integrates to one: over its draws, the mean ratio of another
+// The density of a splitFit integrates to one: the mean over its draws of the ratio of another
 // normalised density to it is one.
 func TestSplitProposalIsADensity(t *testing.T) {
 	o := unorderedTables()[1]

@@ -34,8 +34,8 @@ func simulatedProblem(t testing.TB, s design.Simulation, model ModelOptions) *Pr
 	return problem
 }
 
-// fitOf returns the approximation of a model whose response has no second parameter, or whose
-// second parameter is 1.
+// fitOf returns the approximation of a model, for a response without a second parameter or with the
+// second parameter 1.
 func fitOf(t *Target, a regression.Active) (*laplaceFit, error) {
 	if a.Scale < 0 {
 		a = t.WithParameters(a)
@@ -79,7 +79,7 @@ func naiveEvidence(t *Target, a regression.Active) float64 {
 }
 
 // Weights of draws around the mode estimate evidences, which agree with sums over a grid. The limit
-// gives a false alarm in one of 150,000 comparisons; there are 12 comparisons.
+// gives a false alarm in one of 150,000 comparisons, and there are 12.
 func TestProposalsEstimateEvidences(t *testing.T) {
 	testkit.Slow(t)
 	for _, kind := range []likelihood.Kind{likelihood.LogisticKind, likelihood.PoissonKind} {
@@ -106,9 +106,9 @@ func TestProposalsEstimateEvidences(t *testing.T) {
 	}
 }
 
-// The responses here have a second parameter. Evidences agree with sums over a grid of an intercept
-// and the logarithm of this parameter, which covers all modes. The limit gives a false alarm in one
-// of 150,000 comparisons; there are 8 comparisons.
+// For responses with a second parameter, evidences by draws around modes agree with sums over a
+// grid of an intercept and the logarithm of this parameter, which covers all modes. The limit gives
+// a false alarm in one of 150,000 comparisons, and there are 8.
 func TestProposalsOfShapesEstimateEvidences(t *testing.T) {
 	testkit.Slow(t)
 	const points, shapeStep = 150, 0.08
@@ -148,8 +148,8 @@ func TestProposalsOfShapesEstimateEvidences(t *testing.T) {
 	}
 }
 
-// Newton's method finds modes far from its start: counts of millions, and a response that a
-// predictor separates.
+// Newton's method finds modes far from its start: with counts of millions, and with a binary
+// response that a predictor separates.
 func TestModesFarAway(t *testing.T) {
 	rows := 40
 	x, counts, separated := make([]float64, rows), make([]float64, rows), make([]float64, rows)

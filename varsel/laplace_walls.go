@@ -10,15 +10,15 @@ import (
 	"github.com/transdim/vti/internal/dense"
 )
 
-// longSide is the scale of one side of an axis, in standard deviations, above which the scales of
-// the other axes are measured from the end of this side as well (widen).
+// longSide is a scale of one side of an axis, in standard deviations. If a side has a larger scale,
+// the scales of the other axes are measured from its end as well (widen).
 const longSide = 2.0
 
-// splitAlong returns an approximation on axes that are conjugate with respect to the curvature. If
-// uneven is not set, all scales are 1. If it is set, each side of an axis has its own scale, and
-// each axis runs along all walls but one, as far as the curvature allows (see steepest). A wall is
-// a row of the design, or an axis of the prior, that confines a linear function of the coefficients
-// to a narrow range. Rows of a categorical response are no walls.
+// splitAlong returns an approximation on axes that are conjugate with respect to the curvature at
+// the mode. If uneven is false, all scales are 1. Otherwise each side of an axis has its own scale,
+// and each axis is parallel to all walls but one, as far as the curvature allows. A wall is a row
+// of the design, or an axis of the prior, that confines a linear function of the coefficients to a
+// narrow range. Rows of a categorical response do not count as walls.
 func (f *laplaceFit) splitAlong(uneven bool) *splitFit {
 	k := len(f.mode)
 	s := &splitFit{laplaceFit: f, axes: make([]float64, k*k)}
@@ -42,7 +42,7 @@ func (f *laplaceFit) splitAlong(uneven bool) *splitFit {
 }
 
 // alongWalls makes the axes triangular in the coordinates u = W θ, where the rows of W [k,k] are
-// the k steepest walls and u holds the heights of θ over them. It returns false if rounding errors
+// the k walls that confine their linear functions of θ most. It returns false if rounding errors
 // make W or the curvature singular.
 func (s *splitFit) alongWalls() bool {
 	k := len(s.mode)
@@ -68,10 +68,10 @@ func (s *splitFit) alongWalls() bool {
 	return true
 }
 
-// steepest returns the k steepest walls [k,k]. It chooses them among the rows of the design, each
-// multiplied by the square root of its curvature, and the axes of the prior, each divided by its
-// standard deviation. Each wall is the longest candidate after projection off the walls before it,
-// as in a QR factorisation with pivoting.
+// steepest returns the k walls [k,k] that confine their linear functions of the coefficients most.
+// It chooses them among the rows of the design, each multiplied by the square root of the curvature
+// of its log density, and the axes of the prior, each divided by its standard deviation, as in a QR
+// factorisation with pivoting.
 func (f *laplaceFit) steepest() *mat.Dense {
 	k, n := len(f.mode), len(f.target.Responses.Y)
 	slope, curvature := make([]float64, n), make([]float64, n)
@@ -103,7 +103,7 @@ func (f *laplaceFit) steepest() *mat.Dense {
 }
 
 // widen measures the scales of each axis from the ends of long sides of the other axes too, and
-// keeps the largest scales. Walls that meet at the mode can hide the room between them.
+// keeps the largest scales. Where walls meet at the mode, the posterior can be wider farther out.
 func (s *splitFit) widen() {
 	k := len(s.mode)
 	above, below := slices.Clone(s.above), slices.Clone(s.below)

@@ -11,12 +11,12 @@ import (
 	"github.com/transdim/vti/modelcheck"
 )
 
-// checkModel compares the table with responses replicated from equally weighted posterior draws on
-// the scale of the table. It returns nil if there are no draws, if responses are censored, or if
-// the table has statistics in place of rows.
+// checkModel is a posterior predictive check: it compares the table with responses drawn anew from
+// equally weighted posterior draws on the scale of the table. It returns nil if there are no draws,
+// if responses are censored, or if the data are summary statistics instead of rows.
 func (p *Problem) checkModel(ctx gocontext.Context, draws *Draws, seed uint64) (*modelcheck.Report, error) {
 	if len(draws.Codes) == 0 || p.Design.Censored() || p.Design.Statistics != nil {
-		return nil, nil // responses drawn anew have no censoring; statistics have no rows
+		return nil, nil // responses drawn anew would not be censored; statistics have no rows
 	}
 	design := p.Design
 	in := modelcheck.RegressionInput{
@@ -38,7 +38,7 @@ func (p *Problem) checkModel(ctx gocontext.Context, draws *Draws, seed uint64) (
 	}
 	eta := make([]float64, p.Target.Planes()*len(rows))
 	in.Draw = func(d int, mean, sd, replicate []float64) {
-		// the draws used are evenly spaced; if there are few, each is used several times
+		// the draws in use are evenly spaced; if there are few, each is used several times
 		at := d * len(draws.Codes) / modelcheck.MinDraws
 		values := draws.Values.RawRowView(at)
 		if in.Unordered != nil {
@@ -120,8 +120,8 @@ func (p *Problem) knownScale() float64 {
 	return 1
 }
 
-// moments returns the mean and the standard deviation of a response. In place of a mean that does
-// not exist it returns η, and in place of an infinite standard deviation the noise scale.
+// moments returns the mean and the standard deviation of a response. If the mean does not exist it
+// is replaced by η, and an infinite standard deviation is replaced by the noise scale.
 func moments(response likelihood.Row, eta, scale float64) (mean, sd float64) {
 	mean, sd = response.Mean(eta, scale), math.Sqrt(response.Variance(eta, scale))
 	if math.IsNaN(mean) {
@@ -133,7 +133,7 @@ func moments(response likelihood.Row, eta, scale float64) (mean, sd float64) {
 	return mean, sd
 }
 
-// remedies returns the flags that remedy a finding of the check.
+// remedies returns the flags of the command that remedy the findings of the check.
 func (p *Problem) remedies() modelcheck.Remedies {
 	remedies := modelcheck.Remedies{
 		HeavyTails:     "--likelihood robust or student",

@@ -42,8 +42,8 @@ func TestLinearPredictorOfDraws(t *testing.T) {
 	}
 }
 
-// With draws of the true parameters the check finds nothing, for every likelihood. With the same
-// draws it finds a change of the table, and its place.
+// With draws of the true parameters the check finds nothing, for every likelihood. If a value of
+// the table is changed it finds the value and its row.
 func TestCheckModel(t *testing.T) {
 	const n = 80
 	random := stream.Rand(3, "test")
@@ -81,7 +81,7 @@ func TestCheckModel(t *testing.T) {
 	}
 	for _, kind := range likelihood.Kinds() {
 		if kind.HasCategories() {
-			continue // see categories_test.go
+			continue // tested in categories_test.go
 		}
 		report := check(kind, x, y[kind])
 		require.Equal(t, modelcheck.Good, report.Verdict, "%v: %v", kind, report)
@@ -96,7 +96,7 @@ func TestCheckModel(t *testing.T) {
 	}), "%v", report)
 }
 
-// The check of an exact answer finds that the response depends on a predictor's square.
+// The check of an exact answer finds that the response depends on the square of a predictor.
 func TestExactAnswersAreChecked(t *testing.T) {
 	random := stream.Rand(4, "test")
 	x, z, y := make([]float64, 60), make([]float64, 60), make([]float64, 60)

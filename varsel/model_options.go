@@ -14,15 +14,15 @@ import (
 )
 
 // ModelOptions holds the likelihood and the priors. The zero value is the Gaussian likelihood with
-// unknown noise and defaults everywhere.
+// unknown noise and default priors.
 type ModelOptions struct {
 	// Likelihood is the kind of the likelihood.
 	Likelihood likelihood.Kind `json:"likelihood"`
 	// Sigma is the known noise scale of the Gaussian and Student likelihoods, in the units of the
 	// response; 0 means unknown.
 	Sigma float64 `json:"sigma"`
-	// Sigma1, Sigma2 and Outlier belong to the robust likelihood. Sigma1 is the noise scale of most
-	// rows and Sigma2 the noise scale of outliers, both in the units of the response; Outlier is
+	// Sigma1, Sigma2 and Outlier belong to the robust likelihood. Sigma1 is the noise scale of
+	// inliers and Sigma2 the noise scale of outliers, both in the units of the response; Outlier is
 	// the share of outliers. 0 stands for 1, 10 and 0.1, as in the VTI paper. With UnknownSigma1,
 	// σ1 is inferred and only the ratio Sigma2/Sigma1 is used.
 	Sigma1        float64 `json:"sigma1"`
@@ -37,30 +37,30 @@ type ModelOptions struct {
 	// default; other slabs need the Gaussian likelihood with unknown noise.
 	Slab exact.Slab `json:"slab,omitzero"`
 	// ResponseMean and ResponseSD are the mean and the standard deviation of a continuous response
-	// that its priors refer to. For a positive response ResponseMean is the centre of the prior of
-	// the intercept. If ResponseSD is 0, both come from the table. Simulations that draw responses
-	// from the priors must fix both beforehand.
+	// to which its priors are scaled. For a positive response ResponseMean is the centre of the
+	// prior of the intercept. If ResponseSD is 0, they are computed from the table. Simulations
+	// that draw responses from the priors must fix both beforehand.
 	ResponseMean float64 `json:"response_mean,omitempty"`
 	ResponseSD   float64 `json:"response_sd,omitempty"`
 	// Prior is the distribution over models.
 	Prior Prior `json:"prior"`
 	// Heredity is the rule for which parents an interaction needs in a model.
 	Heredity Heredity `json:"heredity"`
-	// Codes is the way in which models are written.
+	// Codes is the way in which models are encoded.
 	Codes CodeKind `json:"codes"`
 }
 
 // manyMaxSize is the default largest size of a model if there are more than manyPredictors
-// predictors. It limits the work, which grows with the size; models of this size should have little
-// posterior mass. On tables of 99 and 134 predictors half and twice change inclusion probabilities
-// by up to 0.007, no more than another seed does (docs/benchmarks/constants.md).
+// predictors. It limits the work; models of this size should have little posterior probability. On
+// tables of 99 and 134 predictors half and twice this size change inclusion probabilities by up to
+// 0.007, no more than another seed does (docs/benchmarks/constants.md).
 const (
 	manyPredictors = 64
 	manyMaxSize    = 20
 )
 
 // ForMany returns o with a largest model size of 20 if there are more than 64 predictors. If chosen
-// is true, the user has set a limit or requested none, and ForMany changes nothing.
+// is true, it returns o unchanged: the user has set a limit or asked for no limit.
 func (o ModelOptions) ForMany(predictors int, chosen bool) ModelOptions {
 	if predictors > manyPredictors && !chosen {
 		o.Prior.MaxSize = manyMaxSize
@@ -110,15 +110,15 @@ func (o ModelOptions) Validate() error {
 	return o.Prior.Validate()
 }
 
-// CodeKind is a way to write a model.
+// CodeKind is a way to encode a model.
 type CodeKind int
 
 const (
 	// AutoCodes stands for ListCodes if the size of models is limited and there are too many models
 	// to list one by one, and for BitCodes otherwise.
 	AutoCodes CodeKind = iota
-	// BitCodes have one bit for each predictor. The flow has a coordinate for each column of the
-	// design.
+	// BitCodes have one bit for each predictor. The flow, the learned approximation of the
+	// parameters' posterior, has a coordinate for each column of the design.
 	BitCodes
 	// ListCodes list the predictors of a model. The flow has a block of coordinates for each
 	// position in the list. ListCodes need a largest model size.
@@ -130,7 +130,7 @@ var codeKinds = enum.New[CodeKind]("codes", "auto", "bits", "lists")
 // String returns the name.
 func (k CodeKind) String() string { return codeKinds.String(k) }
 
-// MarshalText writes the name.
+// MarshalText writes the text of String.
 func (k CodeKind) MarshalText() ([]byte, error) { return codeKinds.Marshal(k) }
 
 // UnmarshalText reads the text that MarshalText writes.
@@ -140,13 +140,13 @@ func (k *CodeKind) UnmarshalText(text []byte) error { return codeKinds.Unmarshal
 // models, the default of vti.CertifyConfig.
 const mostListed = 16
 
-// lists reports whether models of the predictors are written as lists.
+// lists reports whether models of the given number of predictors are written as lists.
 func (k CodeKind) lists(prior Prior, predictors int) bool {
 	limited := prior.MaxSize > 0 && prior.MaxSize < predictors
 	return limited && (k == ListCodes || k == AutoCodes && predictors > mostListed)
 }
 
-// Names of package design that are also names of this package.
+// These are names of package design.
 type (
 	// Design is a data set ready for inference; see [design.Design].
 	Design = design.Design
@@ -164,7 +164,7 @@ func NewDesign(t *table.Table, opt DesignOptions) (*Design, error) { return desi
 // Prior is a prior over the subsets of the selectable predictors; see [space.Prior].
 type Prior = space.Prior
 
-// The kinds of a prior over models; see [space.PriorKind].
+// These are the kinds of a prior over models; see [space.PriorKind].
 const (
 	BetaBinomialPrior = space.BetaBinomialPrior
 	UniformPrior      = space.UniformPrior

@@ -23,8 +23,8 @@ func (p *Problem) coefficientNames() (names []string) {
 	return names
 }
 
-// eachColumn applies move in place to the coefficients of each column of the design, one for each
-// linear predictor. move reads from one slice and writes to another.
+// eachColumn replaces the coefficients of each column of the design, one for each linear predictor.
+// The function move computes new coefficients of a column from the present ones.
 func (p *Problem) eachColumn(values []float64, move func(from, to []float64)) {
 	planes := p.Target.Planes()
 	from := make([]float64, planes)
@@ -35,8 +35,8 @@ func (p *Problem) eachColumn(values []float64, move func(from, to []float64)) {
 	}
 }
 
-// extraNames returns the names of the parameters of a response beside its coefficients: its unknown
-// noise scale or other parameter, or its cut points.
+// extraNames returns the names of the parameters of a response that are not coefficients: an
+// unknown noise scale or other second parameter, or the cut points of an ordered response.
 func (p *Problem) extraNames() (names []string) {
 	switch {
 	case p.Design.Likelihood.Ordered():
@@ -51,8 +51,8 @@ func (p *Problem) extraNames() (names []string) {
 	return names
 }
 
-// responseGiven returns the distribution of a response given η, for a draw on the scale of the
-// table.
+// responseGiven returns the distribution of a response given its linear predictor η, for the
+// parameters in a draw on the scale of the table.
 func (p *Problem) responseGiven(values []float64) likelihood.Row {
 	if c, ok := p.Target.Responses.Categories.(likelihood.OrderedCategories); ok {
 		return c.Cut(values[p.Design.Dim():])
@@ -60,8 +60,8 @@ func (p *Problem) responseGiven(values []float64) likelihood.Row {
 	return likelihood.New(p.Model.Likelihood.Working(), p.Model.shape())
 }
 
-// cuts returns the cut points, on the scale of the table, that belong to the parameters z of an
-// ordered response and the coefficients beta.
+// cuts returns the cut points of an ordered response on the scale of the table, given its
+// parameters z on the working scale and the coefficients beta.
 func (p *Problem) cuts(z, beta []float64) []float64 {
 	points := p.Target.Responses.Categories.At(z).(*likelihood.Cuts).Points
 	shift := p.Design.Scaling.Shift(beta)
@@ -71,8 +71,8 @@ func (p *Problem) cuts(z, beta []float64) []float64 {
 	return points
 }
 
-// sticks inverts cuts: it returns the parameters z of an ordered response that belong to the cut
-// points and the coefficients beta.
+// sticks inverts cuts: it returns the parameters z of an ordered response on the working scale,
+// given the cut points and the coefficients beta on the scale of the table.
 func (p *Problem) sticks(points, beta []float64) []float64 {
 	cuts, shift := make([]float64, len(points)), p.Design.Scaling.Shift(beta)
 	for k, c := range points {

@@ -11,8 +11,8 @@ import (
 	"github.com/transdim/vti/table"
 )
 
-// A column may have the name of the intercept, the noise scale, a level of a factor or a place of a
-// list. It keeps its prior and has a separate row in the results.
+// A column may have the name of the intercept, of the noise scale, of a level of a factor, or of a
+// position in a list. It keeps its prior and has a separate row in the results.
 func TestColumnsWithNamesOfOthers(t *testing.T) {
 	source := correlatedColumns(30, 4)
 	data, err := table.New("names",

@@ -12,21 +12,21 @@ import (
 	"github.com/transdim/vti/rjmcmc"
 )
 
-// outlierState is a model and a set of outliers. It keeps the normal equations of all coordinates
+// outlierState is a model and a set a of outliers. It holds the normal equations of all coordinates
 // given the outliers, P = A'WA + I and b = A'Wr, and the inverse of P for the coordinates of the
 // model. A holds the rows of the design in prior standard deviations, r the responses less offset
-// and prior mean, and the diagonal matrix W the inverse variances of the rows. The change of the
-// evidence by one row or one coordinate takes a product of the inverse with a vector.
+// and prior mean, and the diagonal matrix W the inverse variances of the rows. To change one row or
+// one coordinate takes a product of the inverse with a vector.
 type outlierState struct {
 	*collapsed
 	code        []int32
-	size        int   // of the model
-	members     []int // its coordinates, in the order of inverse
+	size        int   // number of predictors in the model
+	members     []int // coordinates of the model, in the order of inverse
 	outlier     []bool
 	precision   []float64 // A'WA [D·D], lower triangle
 	slope       []float64 // b [D]
 	square      float64   // r'Wr
-	inverse     []float64 // P⁻¹ of the model, symmetric [k·D]
+	inverse     []float64 // P⁻¹ for the coordinates of the model, symmetric [k·D]
 	mean        []float64 // P⁻¹b [k]
 	logEvidence float64   // log p(y | m, a)
 	sweeps      int
@@ -65,7 +65,7 @@ func (s *outlierState) renew() bool {
 	return s.invert()
 }
 
-// add adds a row to the normal equations, with a weight that may be negative.
+// add adds row i to the normal equations. Its weight may be negative.
 func (s *outlierState) add(i int, weight float64) {
 	row, rest := s.rows[i], s.rest[i]
 	dim := len(row)
@@ -92,7 +92,7 @@ func (s *outlierState) factor() (f dense.Factor, ok bool) {
 	return dense.Factorize(l, k, 0)
 }
 
-// invert sets inverse and mean, and adds the terms of the coefficients to logEvidence.
+// invert sets inverse and mean, and adds to logEvidence the terms that depend on the coefficients.
 func (s *outlierState) invert() bool {
 	k, dim := len(s.members), len(s.slope)
 	f, ok := s.factor()
@@ -151,12 +151,12 @@ func (s *outlierState) update(factor, shift float64) {
 	}
 }
 
-// renewedEvery is the number of sweeps between two renewals. Half and twice give the same answers
-// (docs/benchmarks/constants.md).
+// renewedEvery is the number of sweeps after which all fields are computed anew (renew). Half and
+// twice this number give the same answers (docs/benchmarks/constants.md).
 const renewedEvery = 16
 
-// Sweep proposes to change every row and every predictor in turn, with the evidence raised to
-// power. At power 0 it draws the outliers from their prior instead.
+// Sweep proposes to change every row (outlier or not) and every predictor (in or out) in turn, with
+// the evidence raised to the argument power. At power 0 it draws outliers from their prior.
 func (s *outlierState) Sweep(power float64, random *rand.Rand) float64 {
 	s.sweeps++
 	if power == 0 {
@@ -178,10 +178,10 @@ func (s *outlierState) Sweep(power float64, random *rand.Rand) float64 {
 	return s.logEvidence
 }
 
-// boundSlack is the rounding error, in nats, that the bound in proposeRow allows for.
+// boundSlack is an allowance, in nats, for the rounding error of a bound in proposeRow.
 const boundSlack = 1e-9
 
-// proposeRow proposes to make a regular row an outlier, or an outlier a regular row.
+// proposeRow proposes to make an inlier an outlier, or an outlier an inlier.
 func (s *outlierState) proposeRow(i int, power float64, random *rand.Rand) {
 	o, row := s.target.Outliers, s.rows[i]
 	from, to := bit(s.outlier[i]), bit(!s.outlier[i])
@@ -193,7 +193,7 @@ func (s *outlierState) proposeRow(i int, power float64, random *rand.Rand) {
 	grown, residual := 1+change*square, s.rest[i]-fitted
 	shift, logUniform := o.LogShare[to]-o.LogShare[from], -random.ExpFloat64()
 	misfit := change * residual * residual / grown / 2
-	// Most rows are refused by this bound, which needs no logarithm: log(grown) >= 1 - 1/grown.
+	// This bound of gain refuses most proposals without a logarithm: log(grown) >= 1 - 1/grown.
 	if bound := -(s.logRatio[to]+1-1/grown)/2 - misfit; logUniform > power*bound+shift+boundSlack {
 		return
 	}
@@ -207,7 +207,7 @@ func (s *outlierState) proposeRow(i int, power float64, random *rand.Rand) {
 	s.logEvidence += gain
 }
 
-// proposeSite proposes to add a predictor or take it out, one coordinate after the other.
+// proposeSite proposes to add a predictor or to remove it, one coordinate after the other.
 func (s *outlierState) proposeSite(site int, power float64, random *rand.Rand) {
 	step := 1 - 2*int(s.code[site])
 	size := s.size + step
@@ -235,8 +235,8 @@ func (s *outlierState) proposeSite(site int, power float64, random *rand.Rand) {
 	}
 }
 
-// change returns the gain of the log evidence from adding a coordinate to the model, or from taking
-// it out. If stay is set, it makes the change.
+// change returns the gain of the log evidence from adding a coordinate to the model or removing it.
+// If stay is true, it makes the change.
 func (s *outlierState) change(j int, adding, stay bool) (gain float64) {
 	k, dim := len(s.members), len(s.slope)
 	if adding {
@@ -261,7 +261,7 @@ func (s *outlierState) change(j int, adding, stay bool) (gain float64) {
 	if stay {
 		copy(s.product[:k], s.inverse[a*dim:a*dim+k])
 		s.update(-1/variance, -mean/variance)
-		last := k - 1 // the last coordinate takes the place of j
+		last := k - 1 // the last coordinate moves to the position of coordinate j
 		s.members[a], s.mean[a] = s.members[last], s.mean[last]
 		s.members = s.members[:last]
 		copy(s.inverse[a*dim:a*dim+k], s.inverse[last*dim:last*dim+k])
@@ -272,7 +272,7 @@ func (s *outlierState) change(j int, adding, stay bool) (gain float64) {
 	return -math.Log(variance)/2 - mean*mean/variance/2
 }
 
-// Clone copies the fields that sweeps change.
+// Clone returns a copy with separate memory for the fields that sweeps change.
 func (s *outlierState) Clone() rjmcmc.CollapsedState {
 	t := *s
 	t.code, t.members, t.outlier = slices.Clone(s.code), slices.Clone(s.members), slices.Clone(s.outlier)
@@ -281,12 +281,12 @@ func (s *outlierState) Clone() rjmcmc.CollapsedState {
 	return &t
 }
 
-// collapsedError is the largest accepted error of a log evidence, in nats, by rounding in its
-// updates. It is a thirtieth of the margin by which compared log evidences may differ.
+// collapsedError is the largest accepted rounding error of a log evidence, in nats, after its
+// updates. Log evidences that are compared may differ by thirty times this number.
 const collapsedError = 1e-3
 
-// Draw draws the coefficients. It computes the evidence again, from the residuals at the mean of
-// the coefficients, and returns an error if the updates of the evidence have lost too many digits.
+// Draw writes the model and a draw of its coefficients. It recomputes the evidence from the
+// residuals, and returns an error if updates have lost too many digits.
 func (s *outlierState) Draw(random *rand.Rand, code []int32, theta []float64) (logDensity float64, err error) {
 	copy(code, s.code)
 	clear(theta)

@@ -33,7 +33,7 @@ func paperProblem(t testing.TB, misspecified string) *Problem {
 	return problem
 }
 
-// readEvidences reads log evidences by model: the first two columns of a CSV file.
+// readEvidences reads the log evidence of each model from the first two columns of a CSV file.
 func readEvidences(t testing.TB, path string) map[string]float64 {
 	t.Helper()
 	file, err := os.Open(path)
@@ -65,9 +65,9 @@ func softmax(evidences map[string]float64) map[string]float64 {
 	return probabilities
 }
 
-// After a short training, certified model probabilities of the VTI paper's problem agree with a
-// tempered sequential Monte Carlo oracle that shares no code with this module: the total variation
-// on 128 models is at most 0.03.
+// After a short training, certified model probabilities of the VTI paper's problem agree with
+// probabilities by tempered sequential Monte Carlo, which share no code with this module: the total
+// variation over 128 models is at most 0.03.
 func TestCertifiedProbabilitiesOfThePaperProblem(t *testing.T) {
 	testkit.Slow(t)
 	device, err := gpu.Open(gpu.CPU)
@@ -98,10 +98,10 @@ func TestCertifiedProbabilitiesOfThePaperProblem(t *testing.T) {
 	}
 }
 
-// Eight log evidences of the block problem are published; its posteriors have several modes. After
-// a short training, estimates agree with them within 0.1, or within three standard errors. The
-// result may say that weights do not resolve the evidence of at most one improbable model, whose
-// probability must be right all the same. docs/benchmarks.md has the full training.
+// For the block problem, whose posteriors have several modes, eight log evidences are published.
+// After a short training, estimates agree with them to 0.1, or to three standard errors. One
+// improbable model may have an evidence that is reported as unresolved, but its probability must be
+// right. docs/benchmarks.md has the full training.
 func TestPublishedEvidencesOfTheBlockProblem(t *testing.T) {
 	testkit.Long(t)
 	device, err := gpu.Open(gpu.CPU)

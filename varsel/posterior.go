@@ -12,8 +12,8 @@ import (
 	"github.com/transdim/vti/varsel/regression"
 )
 
-// The posteriors of a problem, with models written as bits or as lists. They add to the densities
-// of a target the known facts of its models, and the approximations that a flow starts from.
+// These are the posteriors of a problem, with models written as bits or as lists. They add to a
+// target functions of the engine, such as closed forms, and approximations where a flow starts.
 type (
 	bitsPosterior struct {
 		*Target
@@ -36,14 +36,14 @@ var (
 	_ vti.QuadraticTarget = anchoredPosterior{}
 )
 
-// knowledge finds the known facts of the models, such as evidences in closed form, when they are
-// first requested.
+// knowledge finds, when first asked, the functions by which the engine computes answers without
+// training, such as evidences in closed form.
 type knowledge struct{ find func() engine.Known }
 
 // Known implements vti.KnownTarget.
 func (k knowledge) Known() engine.Known { return k.find() }
 
-// Posterior returns the target with all known facts of its models: Slots if it is set, else Target.
+// Posterior returns Slots, or Target if Slots is nil, with the functions in engine.Known.
 func (p *Problem) Posterior() vti.Target {
 	facts := knowledge{sync.OnceValue(p.known)}
 	if p.Slots != nil {
@@ -56,9 +56,9 @@ func (p *Problem) Posterior() vti.Target {
 	return bits
 }
 
-// known returns the known facts of the models: closed forms or proposals around modes, and searches
-// for predictors that matter only together. For likelihoods with many modes it returns ways to find
-// the modes instead.
+// known returns the functions by which the engine computes answers without training: closed forms
+// or draws around modes, and searches for predictors that matter only together. For likelihoods
+// with many modes it returns functions that find the modes instead.
 func (p *Problem) known() (known engine.Known) {
 	submodels, forms := p.models(), p.forms()
 	if forms != nil {
@@ -79,8 +79,8 @@ func (p *Problem) known() (known engine.Known) {
 		known.Together, known.Instead = jointSearch{submodels}.together, jointSearch{submodels}.instead
 	default:
 		// Given its precision, the log density of the beta likelihood is nearly concave. Under the
-		// zero-inflated likelihood, zeros have two possible sources, and the density has plateaus.
-		// Draws with a scale for each side of a mode reach these plateaus; a flow trained on few
+		// zero-inflated likelihood, where zeros have two possible sources, the density has
+		// plateaus. Draws with a scale for each side of a mode reach these; a flow trained on few
 		// rows does not.
 		if p.Model.Likelihood == likelihood.BetaKind || p.Model.Likelihood == likelihood.ZeroInflatedKind {
 			known.Evidences = p.aroundModes()
@@ -102,8 +102,8 @@ func (p *Problem) aroundModes() engine.Proposer {
 	return proposer
 }
 
-// forms returns evidences and posteriors in closed form, or by one quadrature for each model. It
-// returns nil if there are none.
+// forms returns evidences and posteriors in closed form, or by a quadrature over one parameter for
+// each model. It returns nil if the likelihood and prior allow neither.
 func (p *Problem) forms() engine.Exact {
 	switch {
 	case p.Model.Slab != (exact.Slab{}):
@@ -132,8 +132,8 @@ func (p *Problem) forms() engine.Exact {
 // heavyTailed holds models under likelihoods with heavy tails, whose posteriors have many modes.
 type heavyTailed struct{ models }
 
-// expand returns the function that expands the log density of a model to second order. It returns
-// nil for likelihoods without such an expansion.
+// expand returns a function that computes the log density of a model with its first and second
+// derivatives. It returns nil for likelihoods without this function.
 func (h heavyTailed) expand() func(code []int32, theta, slope, curvature []float64) (logJoint float64) {
 	t := h.bits()
 	heavy, ok := t.Responses.Likelihood.(likelihood.HeavyTailed)
@@ -145,8 +145,8 @@ func (h heavyTailed) expand() func(code []int32, theta, slope, curvature []float
 	}
 }
 
-// modeStarts returns starting points of searches for the modes of a model, with all coordinates,
-// and their log joint densities. The argument most bounds their number.
+// modeStarts returns starting points of searches for the modes of a model, in all coordinates, and
+// their log joint densities. The argument most bounds their number.
 func (h heavyTailed) modeStarts(code []int32, most int) (theta [][]float64, logJoint []float64) {
 	return h.bits().ElementalSets(h.active(code), h.Space().Dim(), most, fmt.Sprint("modes/", code))
 }

@@ -25,19 +25,19 @@ type Draws struct {
 	// Names holds the names of the columns of Values: the coefficients, followed by "sigma", if it
 	// is unknown, or by the cut points.
 	Names []string
-	// Codes holds the models of N draws, with S sites each [N][S].
+	// Codes [N][S] holds the models of the N draws. S is the number of sites of a code.
 	Codes [][]int32
 	// Values holds the coefficients [N, len(Names)], 0 where a predictor is not in the model.
 	Values *mat.Dense
 	// Chain holds the number of each draw's chain, from 1; it is nil for independent draws.
 	Chain []int32
 	// LogP is the unnormalised log posterior density for standardised columns and response (the
-	// working scale). LogQ is the log density under the approximation that the draw came from (nil
-	// when there is none).
+	// working scale). LogQ is the log density under the approximation from which the draws were
+	// made; nil for other draws.
 	LogP, LogQ []float64
 }
 
-// coordinateNames returns the names of the columns of draws.
+// coordinateNames returns the names of the columns of Draws.Values.
 func (p *Problem) coordinateNames() []string {
 	if p.Slots != nil {
 		return p.Slots.coordinateNames()
@@ -74,7 +74,7 @@ func (p *Problem) toOriginal(codes [][]int32, theta *mat.Dense) *Draws {
 }
 
 // fromOriginal inverts toOriginal for one draw: it sets the coordinates theta [D] and returns the
-// model.
+// code of the model.
 func (p *Problem) fromOriginal(code []int32, values, theta []float64) []int32 {
 	if p.Slots != nil {
 		return p.Slots.fromOriginal(code, values, theta)
@@ -94,8 +94,8 @@ func (p *Problem) fromOriginal(code []int32, values, theta []float64) []int32 {
 	return code
 }
 
-// eachPlane applies move to the coefficients [D] of each linear predictor. It reads them from the
-// slice from, and writes the results to the slice to.
+// eachPlane applies the function move to the coefficients [D] of each linear predictor. It reads
+// coefficients from the argument from, and writes the results to the argument to.
 func (p *Problem) eachPlane(to, from []float64, move func(dst, src []float64) []float64) {
 	dim, planes := p.Design.Dim(), p.Target.Planes()
 	if planes == 1 {
@@ -116,9 +116,9 @@ func (p *Problem) eachPlane(to, from []float64, move func(dst, src []float64) []
 
 // summarizeDraws returns the posterior of every coefficient and of sigma or the cut points, from
 // weighted draws. chain holds the number of each draw's chain, from 0; it is nil without chains.
-// modelDraw is the ModelDraw of a vti.WeightedSample. If orbits is not nil, means and variances are
-// integrals over the orbits of the draws. If models are lists, columns that are in no draw are left
-// out.
+// modelDraw holds the number of the draw of a model behind each draw, as in vti.WeightedSample. If
+// orbits is not nil, moments are averages of integrals along curves through the draws. If models
+// are lists, columns that are in no draw are left out.
 func (p *Problem) summarizeDraws(draws *Draws, weights []float64, chain, modelDraw []int, orbits *regression.ScaleOrbits) []Coefficient {
 	coefficientNames := p.coefficientNames()
 	names := slices.Concat(coefficientNames, p.extraNames())
@@ -146,7 +146,7 @@ func (p *Problem) summarizeDraws(draws *Draws, weights []float64, chain, modelDr
 				coefficient.modelDraw = append(coefficient.modelDraw, modelDraw[i])
 			}
 			if orbits != nil {
-				centre := 0.0 // for σ
+				centre := 0.0 // the centre is 0 for σ
 				if column < len(coefficientNames) {
 					centre = draws.Values.At(orbits.Centre[i], column)
 				}
@@ -164,8 +164,8 @@ func (p *Problem) summarizeDraws(draws *Draws, weights []float64, chain, modelDr
 	return coefficients
 }
 
-// visit calls f for every coefficient in the model of a draw, and for sigma or the cut points.
-// column is the coordinate of a coefficient; sigma and cut points come after all coefficients.
+// visit calls the function f for every coefficient in the model of a draw, and for sigma or the cut
+// points. column is the coordinate of a coefficient, or a larger number for the others.
 func (p *Problem) visit(code []int32, values []float64, f func(column int, value float64)) {
 	if p.Slots != nil {
 		p.Slots.visit(code, values, f)
@@ -188,7 +188,7 @@ func (p *Problem) visit(code []int32, values []float64, f func(column int, value
 	}
 }
 
-// levels are the levels of the quantiles of a coefficient.
+// levels holds the probabilities at which quantiles of coefficients are reported.
 var levels = []float64{0.025, 0.975}
 
 // coefficientDraws holds the weighted draws whose model includes a coefficient. In all other draws
@@ -196,23 +196,23 @@ var levels = []float64{0.025, 0.975}
 type coefficientDraws struct {
 	values []weighted.Value
 	chain  []int // number of the chain of each draw, from 0; nil without chains
-	// number of the weighted draw of a model behind each draw; nil if no weights of models have
-	// errors
+	// for each draw, the number of the weighted draw of its model; nil if the weights of models
+	// have no errors
 	modelDraw []int
-	// expectations along the orbits of the draws, and variances about them; nil without orbits
+	// mean and variance along the curve (orbit) through each draw; nil without orbits
 	expected, within []float64
 }
 
-// summarize sorts the draws and returns the posterior of the coefficient. mass is the weight of all
-// draws together, which need not be one. Means and standard deviations are NaN if the draws cannot
-// estimate them (weighted.MomentsOf).
+// summarize sorts the draws and returns the posterior of the coefficient. mass is the total weight
+// of the draws of all models. Means and standard deviations are NaN if the draws cannot estimate
+// them (weighted.MomentsOf).
 func (d *coefficientDraws) summarize(name string, mass float64) Coefficient {
 	weight, value, share := make([]float64, len(d.values)), make([]float64, len(d.values)), 0.0
 	for i, v := range d.values {
 		weight[i], value[i] = v.Weight, v.Value
 		share += v.Weight / mass
 	}
-	share = min(share, 1) // rounding
+	share = min(share, 1) // above 1 only by rounding
 	var m weighted.Moments
 	switch {
 	case d.chain != nil:
@@ -224,7 +224,7 @@ func (d *coefficientDraws) summarize(name string, mass float64) Coefficient {
 	}
 	all, included := weighted.Summarise(d.values, mass, levels)
 	if len(value) > 0 {
-		// the coefficient is zero in all other draws: the law of total variance
+		// law of total variance: the coefficient is zero in all draws of other models
 		all.Mean, all.SD = share*m.Mean, math.Sqrt(share*m.SD*m.SD+share*(1-share)*m.Mean*m.Mean)
 		if math.IsNaN(m.Mean) {
 			included.Quantiles[0], included.Quantiles[1] = math.NaN(), math.NaN()

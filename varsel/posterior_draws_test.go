@@ -29,8 +29,8 @@ func TestNoDraws(t *testing.T) {
 	}
 }
 
-// summarize puts each number into the right field of a coefficient; package weighted tests the
-// numbers.
+// summarize puts each number into the right field of a coefficient. The numbers themselves are
+// tested in package weighted.
 func TestSummarize(t *testing.T) {
 	var draws []weighted.Value // enough draws for moments to be resolved
 	for range 200 {
@@ -51,7 +51,7 @@ func TestSummarize(t *testing.T) {
 	require.NoError(t, err)
 	require.Contains(t, string(encoded), `"mean_given_in":null`)
 
-	// A coefficient whose tail is too heavy for a variance has no sd.
+	// A coefficient whose tail is so heavy that it has no variance has no sd.
 	random := stream.Rand(1, "summarize")
 	draws = nil
 	for range 2000 {

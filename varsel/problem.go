@@ -18,23 +18,23 @@ import (
 	"github.com/transdim/vti/varsel/regression"
 )
 
-// Scales of the priors that the user does not choose. Their unit is sd(y), the standard deviation
-// of the response, for a continuous response, and the unit of the link scale otherwise. The priors
-// are vague: σ is within a factor of 50 of sd(y) with probability 95%.
+// Standard deviations of the priors that the user does not choose, for continuous responses in
+// units of the standard deviation sd(y) of the response. The priors are vague: σ is within a factor
+// of 50 of sd(y) with probability 95%.
 const (
 	interceptSD = 10 // the intercept is N(mean(y), (10 sd(y))²), or N(centre, 10²) on the link scale
 	logScaleSD  = 2  // log σ is N(log sd(y), 2²)
 )
 
-// Problem is a data set with a likelihood and priors, for every command of variable selection.
+// Problem is a data set with a likelihood and priors, for all commands of variable selection.
 type Problem struct {
 	// Design is the data.
 	Design *Design
 	// Model holds the likelihood and the priors.
 	Model ModelOptions
-	// Target is the posterior for standardised columns and response (the working scale). Add
-	// Design.LogJacobian to its log densities to obtain densities of the response in the units of
-	// the table.
+	// Target is the posterior for standardised columns and response (the working scale). Its log
+	// densities plus Design.LogJacobian are log densities of the response in the units of the
+	// table.
 	Target *Target
 	// Slots is the posterior of Target with models written as lists of their predictors. It is nil
 	// if models are written as bits.
@@ -43,19 +43,19 @@ type Problem struct {
 	AllModels bool
 	// Credible is the level of credible sets; 0 stands for DefaultCredible.
 	Credible float64
-	// InclusionFile is the name of the file of an InclusionPrior, "" if there is none.
+	// InclusionFile is the name of the file of prior inclusion probabilities; "" if there is none.
 	InclusionFile string
 
-	// anchors holds approximations of all models, if a fit begins from a network; else it is nil.
+	// anchors approximates all models by normal distributions if a fit begins from a network.
 	anchors *modelAnchors
-	// assigned returns the sum of the posterior over all sets of outliers, or nil if there is no
-	// such sum.
+	// assigned returns the sum of the posterior over all sets of outliers. It returns nil if the
+	// likelihood is not robust or there are too many sets.
 	assigned func() *regression.Assignments
-	// answered keeps the sum over all models once it is known.
+	// answered holds the sum over all models, once it has been computed.
 	answered *exactAnswer
 }
 
-// validateFor checks the priors over models against the predictors.
+// validateFor returns an error if the prior over models does not suit the predictors of the design.
 func (o ModelOptions) validateFor(design *Design) error {
 	for _, p := range design.Predictors {
 		for _, parent := range p.Parents {
@@ -70,7 +70,7 @@ func (o ModelOptions) validateFor(design *Design) error {
 	return o.Prior.ValidateFor(len(design.Predictors))
 }
 
-// NewProblem turns a design into a posterior.
+// NewProblem returns the posterior of a design, with the given likelihood and priors.
 func NewProblem(design *Design, model ModelOptions) (*Problem, error) {
 	if err := model.Validate(); err != nil {
 		return nil, err
@@ -89,7 +89,7 @@ func NewProblem(design *Design, model ModelOptions) (*Problem, error) {
 	}
 	t.Mean, t.SD = coefficientPrior(design, model)
 	_, spread := responseUnit(design, model)
-	unit := design.Scaling.YSD // of the working response, in units of the table's response
+	unit := design.Scaling.YSD // unit of the standardised response, in units of the table
 	if kind.HasCategories() {
 		t.UseCategories(likelihood.NewCategories(design.Likelihood, len(design.Levels)), design.Y)
 	} else {
@@ -147,12 +147,12 @@ func NewProblem(design *Design, model ModelOptions) (*Problem, error) {
 	return problem, nil
 }
 
-// leastProductRows is the least number of rows, after compression, for which inner products are
-// computed. Models of fewer rows take little time without them.
+// leastProductRows is the smallest number of rows, after compression, for which inner products of
+// columns are computed. With fewer rows the evidence of a model takes little time without them.
 const leastProductRows = 100
 
-// productsOf returns the inner products of a Gaussian response and its columns, and nil if rows
-// are as good.
+// productsOf returns the inner products of a Gaussian response and its columns. It returns nil for
+// other responses, and if computing from the rows is as fast.
 func productsOf(t *Target) *design.Products {
 	switch {
 	case t.design.Statistics != nil:
@@ -178,13 +178,13 @@ func (p *Problem) useLists() (err error) {
 	return err
 }
 
-// coefficientPrior returns the prior means and standard deviations of the coefficients [D]: the
-// slab for all but the intercept.
+// coefficientPrior returns the prior means and standard deviations of the coefficients [D]. All but
+// the intercept have mean 0 and the scale of the slab, the prior of coefficients in the model.
 func coefficientPrior(design *Design, model ModelOptions) (mean, sd []float64) {
 	mean, sd = make([]float64, design.Dim()), make([]float64, design.Dim())
 	centre, spread := responseUnit(design, model)
 	slab := model.SlabScale
-	// the response was standardised, and the slab with it
+	// in units of a standardised response, the slab is relative to ResponseSD
 	if model.ResponseSD > 0 && design.Scaling.YSD != 1 {
 		slab *= spread
 	}
@@ -197,9 +197,9 @@ func coefficientPrior(design *Design, model ModelOptions) (mean, sd []float64) {
 	return mean, sd
 }
 
-// responseUnit returns the mean and the standard deviation that the priors refer to, on the working
-// scale. For responses on a link scale they are the centre of that scale (see
-// likelihood.Kind.Centre) and 1.
+// responseUnit returns the mean and the standard deviation of the response to which the priors are
+// scaled, on the working scale. For responses on a link scale it returns the centre of that scale
+// (likelihood.Kind.Centre) and 1.
 func responseUnit(design *Design, model ModelOptions) (mean, sd float64) {
 	switch {
 	case design.Likelihood.HasUnit() && model.ResponseSD > 0:
@@ -224,7 +224,7 @@ func responseSpread(design *Design) float64 {
 	if spread := stat.StdDev(design.Y, nil); spread > 0 {
 		return spread
 	}
-	return 1 // a constant response says nothing of its unit
+	return 1 // a constant response gives no unit
 }
 
 func (p *Problem) models() models {
@@ -241,7 +241,7 @@ func (p *Problem) members(code []int32) []int { return p.models().members(code) 
 // UnknownScale reports whether log σ is inferred.
 func (p *Problem) UnknownScale() bool { return p.Target.Scale >= 0 }
 
-// Priors describes likelihood and priors in one line each, in the units of the table.
+// Priors describes the likelihood and each of the priors in a line, in the units of the table.
 func (p *Problem) Priors() []string {
 	unit, scaled := p.Design.Scaling.YSD, "the coefficient of a predictor"
 	if p.Design.Scaling.Level >= 0 && unit != 1 || p.Design.Scaling.SD[len(p.Design.Scaling.SD)-1] != 1 || p.Design.Statistics != nil {
@@ -282,7 +282,7 @@ func (p *Problem) Priors() []string {
 
 func (p *Problem) modelsText() string {
 	unlimited := p.Model.Prior
-	unlimited.MaxSize = 0 // said in words below
+	unlimited.MaxSize = 0 // the limit has a separate text below
 	models := "models: " + unlimited.String()
 	if p.Model.Prior.Kind == InclusionPrior {
 		models += fmt.Sprintf(" probabilities of %s, %.3g predictors expected", cmp.Or(p.InclusionFile, "single predictors"), p.Model.Prior.MeanSize(len(p.Design.Predictors)))

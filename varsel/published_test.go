@@ -22,10 +22,10 @@ import (
 	"github.com/transdim/vti/varsel/exact"
 )
 
-// Published inclusion probabilities rest on priors that vti does not have: BIC, or coefficients ~
-// N(0, g σ² (X'X)⁻¹) with flat priors of the intercept and of log σ. The tests here enumerate
-// models with those priors and reproduce the published figures. The priors are thus the only
-// difference between these figures and `vti exact`.
+// Published inclusion probabilities rest on other priors than the default of vti: BIC, or
+// coefficients ~ N(0, g σ² (X'X)⁻¹) with flat priors of the intercept and of log σ. The tests in
+// this file enumerate models with those priors and reproduce the published figures. Only the priors
+// then differ between these figures and `vti exact`.
 
 // leastSquares holds the centred columns and response of a table, for least squares with an
 // intercept.
@@ -93,8 +93,8 @@ func columnsOf(model uint64) (members []int) {
 	return members
 }
 
-// fits holds R² and the size of every model, indexed by the bits of the model. The first column is
-// the lowest bit.
+// fits holds R² and the size of every model, indexed by the bits of the model. The lowest bit is
+// the first column.
 type fits struct {
 	leastSquares
 	all  []float64
@@ -128,7 +128,7 @@ func (f fits) inclusion(logBayes func(squared float64, size int) float64) []floa
 	return inclusion
 }
 
-// bic returns −BIC/2, taken as a log Bayes factor.
+// bic returns −BIC/2, which serves as a log Bayes factor.
 func (f fits) bic(squared float64, size int) float64 {
 	n := float64(f.rows)
 	return -n/2*math.Log(1-squared) - float64(size)/2*math.Log(n)
@@ -142,8 +142,8 @@ func (r leastSquares) zellner(g float64) func(squared float64, size int) float64
 	}
 }
 
-// mixture returns the log Bayes factor of a mixture of g-priors, where g = lower(size) + e^x has
-// the log density logDensity. The trapezoidal rule over x is exact to more than six digits.
+// mixture returns the log Bayes factor of a mixture of g-priors, where g = lower(size) + e^x and
+// logDensity is the log density of g. The trapezoidal rule over x is exact to more than six digits.
 func (f fits) mixture(lower func(size int) float64, logDensity func(g float64, size int) float64) func(squared float64, size int) float64 {
 	const first, last, step = -30.0, 40.0, 0.5
 	type node struct{ g, logG1, log float64 }
@@ -167,8 +167,8 @@ func (f fits) mixture(lower func(size int) float64, logDensity func(g float64, s
 	}
 }
 
-// published reads rows of inclusion probabilities by the name of the prior, which is the first
-// field of a row.
+// published reads a file whose rows hold inclusion probabilities under one prior. The first field
+// of a row is the name of the prior.
 func published(t *testing.T, path string) map[string][]string {
 	t.Helper()
 	file, err := os.Open(path)
@@ -178,7 +178,7 @@ func published(t *testing.T, path string) map[string][]string {
 	require.NoError(t, err)
 	byPrior := map[string][]string{}
 	for _, row := range rows[1:] {
-		if len(row) == 4 { // prior, variable, probability, whether the variable is in the best model
+		if len(row) == 4 { // the fields are prior, variable, probability, and whether the variable is in the best model
 			byPrior[row[0]] = append(byPrior[row[0]], row[2])
 		} else {
 			byPrior[row[0]] = row[2:]
@@ -197,16 +197,17 @@ func requireInclusion(t *testing.T, want []string, got []float64, tolerance floa
 	}
 }
 
-// The published figures for uscrime, with logarithms of all predictors but the indicator, under BIC
-// and priors on g. (The last row of the file, Zellner-Siow, is not reproduced: it gives predictor M
-// probability 0.28, where g ~ InvGamma(1/2, n/2) gives 0.65 and all other rows 0.64 to 0.71.)
+// Published figures for the table uscrime, with logarithms of all predictors but the indicator,
+// under BIC and priors on g, are reproduced. (The last row of the file, Zellner-Siow, is not: it
+// gives predictor M probability 0.28, where g ~ InvGamma(1/2, n/2) gives 0.65 and other rows 0.64
+// to 0.71.)
 func TestPublishedCrime(t *testing.T) {
 	testkit.Slow(t)
 	data := loggedCrime(t)
 	f := fitAll(t, data, "y")
 	n := float64(f.rows)
 	zero := func(int) float64 { return 0 }
-	// hyper-g and hyper-g/n with a = 3
+	// the priors hyper-g and hyper-g/n with a = 3
 	hyper := f.mixture(zero, func(g float64, _ int) float64 { return math.Log(0.5) - 1.5*math.Log1p(g) })
 	hyperN := f.mixture(zero, func(g float64, _ int) float64 { return math.Log(0.5/n) - 1.5*math.Log1p(g/n) })
 	const a = -0.75 // Maruyama and George (2011): g is beta prime with shapes b + 1 and a + 1
@@ -226,11 +227,11 @@ func TestPublishedCrime(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) { requireInclusion(t, known[test.name], f.inclusion(test.logBayes), 1e-6) })
 	}
 
-	// The answers of vti on the same columns. A g-prior with g = n has coefficients as wide as the
-	// noise, here half of the response's sd. The slab is three times wider, so that each predictor
-	// costs one nat more and most predictors lose probability. A narrower slab halves the
-	// difference; the rest comes from independent priors of coefficients, which ignore the
-	// correlation of predictors.
+	// The answers of vti on the same columns. The g-prior with g = n has coefficients as wide as
+	// the noise, here half of the response's sd. The prior of vti is three times wider, so that
+	// each predictor costs one nat more and most predictors lose probability. A narrower prior
+	// halves the difference; the other half comes from independent priors of coefficients, which
+	// ignore the correlation of predictors.
 	unitInformation := f.inclusion(f.zellner(n))
 	distance := func(slab float64) float64 {
 		design, err := NewDesign(data, DesignOptions{Target: "y"})
@@ -251,7 +252,7 @@ func TestPublishedCrime(t *testing.T) {
 	require.Less(t, narrow, 0.06)
 }
 
-// loggedCrime returns uscrime with logarithms of all predictors but the indicator.
+// loggedCrime returns the table uscrime with logarithms of all predictors but the indicator.
 func loggedCrime(t *testing.T) *table.Table {
 	t.Helper()
 	data, err := table.ReadFile("../testdata/uscrime.csv")
@@ -276,8 +277,8 @@ func loggedCrime(t *testing.T) *table.Table {
 	return logged
 }
 
-// TestPublishedOzone compares inclusion probabilities for ozone with the published figures, under
-// BIC and under g = n.
+// TestPublishedOzone compares inclusion probabilities for the table ozone with published figures,
+// under BIC and under the g-prior with g = n.
 func TestPublishedOzone(t *testing.T) {
 	data, err := table.ReadFile("../testdata/ozone.csv")
 	require.NoError(t, err)
@@ -287,10 +288,10 @@ func TestPublishedOzone(t *testing.T) {
 	requireInclusion(t, known["g=n"], f.inclusion(f.zellner(float64(f.rows))), 1e-9)
 }
 
-// The published figures for fls, with g = p² (Fernandez, Ley and Steel 2001) and a uniform prior
-// over 2^41 models. As for the published figures, chains over models without coefficients add,
-// remove and swap columns. Eight chains of 40,000 steps give an inclusion probability to about
-// 0.01.
+// Published figures for the table fls, with g = p² (Fernandez, Ley and Steel 2001) and a uniform
+// prior over 2^41 models, are reproduced. As in the publication, chains over models without
+// coefficients add, remove and swap columns. Eight chains of 40,000 steps give an inclusion
+// probability to about 0.01.
 func TestPublishedGrowth(t *testing.T) {
 	testkit.Slow(t)
 	data, err := table.ReadFile("../testdata/fls.csv")
@@ -299,15 +300,14 @@ func TestPublishedGrowth(t *testing.T) {
 	p := len(r.names)
 	logBayes := r.zellner(float64(p * p))
 	const chains, steps, burn = 8, 40_000, 4_000
-	inclusion, square := make([]float64, p), make([]float64, p) // over chains
+	inclusion, square := make([]float64, p), make([]float64, p) // inclusion probabilities and their squares, averaged over chains
 	for chain := range chains {
 		random := stream.Rand(uint64(chain), "growth")
 		model, log := uint64(0), 0.0
 		counts := make([]float64, p)
 		for step := range steps + burn {
 			proposed := model ^ 1<<random.IntN(p)
-			// A second flip mostly makes a swap of two columns; else two columns are added or
-			// removed.
+			// Two flips mostly swap two columns, and otherwise add or remove two columns.
 			if random.IntN(2) == 0 {
 				proposed ^= 1 << random.IntN(p)
 			}

@@ -57,8 +57,8 @@ var qualityFlows = map[string]cosmic.Config{
 	"diag": {Kind: cosmic.Diagonal}, "affine": {}, "spline": {Kind: cosmic.Spline}, "affine55": cosmic.Affine55(1, 1),
 }
 
-// TestQuality prints a table of the errors of trained and certified answers. It fails where a
-// certified answer misses the promise of docs/benchmarks.md.
+// TestQuality prints a table of the errors of trained and certified answers. It fails if an error
+// of a certified answer exceeds its limit in docs/benchmarks.md.
 //
 //	go test -tags quality -run TestQuality -timeout 3h ./varsel
 func TestQuality(t *testing.T) {

@@ -43,13 +43,13 @@ type Record struct {
 	// not trained further.
 	From     string `json:"from,omitempty"`
 	FromOnly bool   `json:"from_only,omitempty"`
-	// AllModels makes the result list every evaluated model.
+	// AllModels makes results list every evaluated model.
 	AllModels bool `json:"all_models,omitempty"`
 	// Credible is the level of credible sets; absent means DefaultCredible.
 	Credible float64 `json:"credible,omitempty"`
 	// InclusionPrior is set if each predictor has a prior inclusion probability of its own.
 	InclusionPrior *InclusionFile `json:"inclusion_prior,omitempty"`
-	// Summary is set if the table has statistics of predictors in place of rows.
+	// Summary is set if the data are summary statistics of predictors instead of rows.
 	Summary *Summary `json:"summary,omitempty"`
 	// Seed is the seed of the run's random numbers.
 	Seed uint64 `json:"seed"`
@@ -94,7 +94,7 @@ func (r *Record) ProblemOf(design *Design) (problem *Problem, err error) {
 }
 
 // FitConfig returns the settings of training in the record, without progress reports and files. If
-// the record has no number of steps, the problem sets it.
+// the record has no number of training steps, it depends on the likelihood of the problem.
 func (r *Record) FitConfig(problem *Problem) (vti.Config, error) {
 	models, err := problem.NewModels(r.Sampler, r.Surrogate, r.Seed, r.DType)
 	fit := vti.Config{Flow: r.Flow, Models: models, Steps: r.Steps, Batch: r.Batch, Seed: r.Seed, DType: r.DType}
@@ -107,13 +107,13 @@ func (r *Record) FitConfig(problem *Problem) (vti.Config, error) {
 	return fit, err
 }
 
-// InRounds reports whether training goes on until the answer is precise enough. Training with a
-// surrogate sampler does not, because the surrogate learns at another pace than the flow.
+// InRounds reports whether training goes on until the answer is precise enough. With a surrogate
+// sampler it does not, because the surrogate learns at another pace than the flow.
 func (r *Record) InRounds() bool {
 	return r.Effort == run.AutoEffort && r.Steps == 0 && r.Sampler != SurrogateSampler
 }
 
-// rounds returns fit with the rounds of vti.Solve.
+// rounds returns the settings of training fit, with training in rounds as by vti.Solve.
 func (p *Problem) rounds(fit vti.Config) vti.Config {
 	if p.Slots != nil && fit.Steps == 0 {
 		fit.Steps = mostListSteps
@@ -121,22 +121,22 @@ func (p *Problem) rounds(fit vti.Config) vti.Config {
 	return fit.InRounds()
 }
 
-// Numbers of training steps. fewSteps is for posteriors with one mode per model, where the anchored
-// flow starts close to the posterior; manySteps is for likelihoods with heavy tails. Half and twice
-// of fewSteps, manySteps and listSteps give the same answers (docs/benchmarks/constants.md).
+// Numbers of training steps. fewSteps is for posteriors with one mode per model, where the flow
+// starts from good normal approximations; manySteps is for likelihoods with heavy tails. Half and
+// twice fewSteps, manySteps and listSteps give the same answers (docs/benchmarks/constants.md).
 const (
 	fewSteps  = 1000
 	manySteps = 3000
-	// listSteps is for models written as lists. It is smaller, since q(m) starts from screening and
-	// each model from its least squares.
+	// listSteps is for models written as lists. It is smaller, since q(m) starts from a screening
+	// of the predictors, and the flow from the least-squares fit of each model.
 	listSteps = 300
-	// mostListSteps is the number of steps in four rounds of vti.Solve.
+	// mostListSteps is the number of training steps in four rounds of vti.Solve.
 	mostListSteps = 750
 )
 
-// Training sets the unset number of steps of fit, its embedding of lists and, under heavy tails,
-// its share of steps on a tempered target. If the flow starts from the identity, Training sets no
-// share of tempered steps, because q(m) then waits for the flow by another rule.
+// Training returns fit with the unset number of steps, the embedding of lists and, under heavy
+// tails, the share of steps on a tempered target filled in. It sets no share of tempered steps if
+// the flow starts from the identity, when q(m) starts to learn only after the flow.
 func (p *Problem) Training(fit vti.Config) vti.Config {
 	if fit.Steps == 0 {
 		fit.Steps = fewSteps
@@ -204,7 +204,7 @@ func (r *StoredRun) DrawnModels() (models [][]int, independent bool, err error) 
 		for site, outcome := range stored.Code(i) {
 			switch {
 			case outcome == 0:
-			case stored.Items != nil: // models are lists of predictors, from 1
+			case stored.Items != nil: // models are lists of predictors, numbered from 1
 				models[i] = append(models[i], int(outcome)-1)
 			default:
 				models[i] = append(models[i], site)

@@ -26,8 +26,8 @@ func designOf(t *testing.T, opt DesignOptions, columns ...*table.Column) *Design
 	return design
 }
 
-// Counts of successes have the same posterior as single trials. Their evidence is larger by the
-// number of orders in which the successes can occur.
+// Counts of successes have the same posterior as single trials. Their evidence is larger, by a
+// factor equal to the number of orders in which the successes can occur.
 func TestTrialsAreRows(t *testing.T) {
 	counts := designOf(t, DesignOptions{Target: "k", Trials: "n", Likelihood: likelihood.LogisticKind},
 		table.Numbers("k", []float64{1, 3, 0}), table.Numbers("n", []float64{2, 3, 1}), table.Numbers("x", []float64{0.5, -1, 2}))
@@ -50,7 +50,7 @@ func TestTrialsAreRows(t *testing.T) {
 	}
 }
 
-// A log-normal response is a Gaussian logarithm in other units.
+// A log-normal response has the answer of its logarithm under the Gaussian likelihood.
 func TestLogNormalIsGaussianOfLogarithm(t *testing.T) {
 	y, logs, sum := []float64{0.5, 2, 7, 3, 11}, []float64{}, 0.0
 	for _, v := range y {
@@ -70,7 +70,7 @@ func TestLogNormalIsGaussianOfLogarithm(t *testing.T) {
 	require.NotNil(t, problem.forms())
 }
 
-// A censored time, whose lower bound alone is known, has the probability of any longer time.
+// The density of a censored time is the probability of times longer than its bound.
 func TestCensoredTimes(t *testing.T) {
 	columns := []*table.Column{table.Numbers("y", []float64{1, 2, 3, 5}), table.Numbers("c", []float64{0, 1, 0, 1}), table.Numbers("x", []float64{1, 0, 2, 1})}
 	design := designOf(t, DesignOptions{Target: "y", Censored: "c", Likelihood: likelihood.ExponentialKind}, columns...)
@@ -81,7 +81,7 @@ func TestCensoredTimes(t *testing.T) {
 	theta, logJoint, _, err := laplaceProposals{problem.models()}.propose([]int32{0}, 1, stream.Rand(1, "times"))
 	require.NoError(t, err)
 	rate := math.Exp(-theta.At(0, 0))
-	away := theta.At(0, 0) - math.Log(30)/4 // distance from the mean of log y, bounds included
+	away := theta.At(0, 0) - math.Log(30)/4 // distance from the prior mean of the intercept, the mean of log y with censored times at their bounds
 	want := 2*math.Log(rate) - 11*rate - away*away/200 - math.Log(10) - halfLog2Pi
 	require.InDelta(t, want, logJoint[0], 1e-10)
 
@@ -97,7 +97,7 @@ func TestCensoredTimes(t *testing.T) {
 	}
 }
 
-// Times in another unit have another intercept. Their evidence differs by the Jacobian of the
+// A change of the unit of times shifts the intercept. The evidence changes by the Jacobian of the
 // densities of observed times; censored times have probabilities, which do not depend on the unit.
 func TestUnitsOfPositiveResponses(t *testing.T) {
 	const unit = 1000
@@ -119,7 +119,7 @@ func TestUnitsOfPositiveResponses(t *testing.T) {
 			if opt.Censored != "" {
 				densities -= 2
 			}
-			var first [2]float64 // an intercept, and the log density there
+			var first [2]float64 // an intercept, and the log density at it
 			for k, values := range [][]float64{y, scaled} {
 				problem, err := NewProblem(designOf(t, opt, append(columns, table.Numbers("y", values))...), ModelOptions{Likelihood: opt.Likelihood})
 				require.NoError(t, err)
@@ -136,8 +136,8 @@ func TestUnitsOfPositiveResponses(t *testing.T) {
 	}
 }
 
-// Identical rows are counted. Densities, modes and curvatures equal the results of a target with
-// each row on its own.
+// Identical rows are merged and counted. Densities, modes and curvatures are the same as with every
+// row separate.
 func TestIdenticalRowsAreCounted(t *testing.T) {
 	random := stream.Rand(4, "rows")
 	const n = 150
@@ -178,7 +178,7 @@ func TestIdenticalRowsAreCounted(t *testing.T) {
 			mask := slices.Repeat([]bool{true}, len(theta))
 			density := numbersOf(t, func(in []*Node) *Node { return target.LogJoint(in[0], in[1], in[2]) }, [][]int32{{1, 1}}, [][]bool{mask}, [][]float64{theta})
 			require.InDelta(t, logJoint(theta), density[0], 1e-10)
-			all := *target // with every row on its own
+			all := *target // with every row separate
 			all.X, all.Offset, all.Columns = design.X, design.Offset, nil
 			all.Responses.Y, all.Responses.Times = design.Y, nil
 			if target.Scale >= 0 {

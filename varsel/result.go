@@ -15,8 +15,8 @@ import (
 // Number is a float64 that JSON shows as null when it is not finite.
 type Number = report.Number
 
-// Result is the answer of a command in terms of the user's table: the object that --json prints.
-// Fields that do not apply to a command are left out of its JSON.
+// Result is the answer of a command, on the scale of the user's table: the object that --json
+// prints. Fields that do not apply to a command are left out of its JSON.
 type Result struct {
 	run.Origin
 	// Data describes the data.
@@ -26,11 +26,11 @@ type Result struct {
 	run.Work
 	// Loss is an estimate of −ELBO in nats, the mean over the steps of the last report.
 	Loss *Number `json:"loss,omitempty"`
-	// Certificate is the verdict of importance weighting.
+	// Certificate is the verdict of certification, with diagnostics.
 	Certificate *CertificateReport `json:"certificate,omitempty"`
-	// Diagnostics is the verdict on the chains of a sampler.
+	// Diagnostics is the verdict on reversible-jump chains, with diagnostics.
 	Diagnostics *ChainReport `json:"diagnostics,omitempty"`
-	// Summary is set if the table has statistics of predictors in place of rows.
+	// Summary is set if the data are summary statistics of predictors instead of rows.
 	Summary *SummaryReport `json:"summary_statistics,omitempty"`
 	// LogEvidence is the log evidence of all models together, in nats.
 	LogEvidence *Number `json:"log_evidence,omitempty"`
@@ -61,7 +61,7 @@ type DataSummary struct {
 	Predictors []string `json:"predictors"`
 }
 
-// CertificateReport is the verdict of importance weighting.
+// CertificateReport is the verdict of certification, with diagnostics.
 type CertificateReport struct {
 	// Verdict is the verdict on the answer.
 	Verdict vti.Verdict `json:"verdict"`
@@ -80,7 +80,7 @@ type CertificateReport struct {
 	// Complete is set if every model was checked. Otherwise only models that q(m) proposed were
 	// checked, and others can be missing.
 	Complete bool `json:"complete"`
-	// Reasons are the reasons against a trusted verdict.
+	// Reasons are the reasons for a verdict other than trusted.
 	Reasons []string `json:"reasons,omitempty"`
 }
 
@@ -94,12 +94,12 @@ type ChainReport struct {
 	Exchanges []Number `json:"exchanges,omitempty"`
 	// RoundTrips is the number of times that a state went through all temperatures and back.
 	RoundTrips int `json:"round_trips,omitempty"`
-	Draws      int `json:"draws"` // kept draws of each chain
-	// RHat is the worst R-hat, and ESS the worst effective sample size, of all inclusion indicators
-	// and the log density.
+	Draws      int `json:"draws"` // number of draws of each chain
+	// RHat is the largest R-hat, and ESS the smallest effective sample size, of all inclusion
+	// indicators and the log density.
 	RHat Number `json:"rhat"`
 	ESS  Number `json:"ess"`
-	// Reasons are the reasons against a trusted verdict.
+	// Reasons are the reasons for a verdict other than trusted.
 	Reasons []string `json:"reasons,omitempty"`
 }
 
@@ -107,15 +107,15 @@ type ChainReport struct {
 type Inclusion struct {
 	// Name is the name of the predictor.
 	Name string `json:"name"`
-	// Prior is the prior probability, if predictors have their own.
+	// Prior is the prior probability, if predictors have their own prior probabilities.
 	Prior *Number `json:"prior,omitempty"`
 	// Q is the probability under q(m).
 	Q *Number `json:"q,omitempty"`
-	// Certified is the probability after importance weighting, or from enumeration or sampling.
+	// Certified is the posterior probability, by certification, enumeration or sampling.
 	Certified Number `json:"certified"`
 	// SE is the standard error of Certified.
 	SE Number `json:"se"`
-	// RHat and ESS are diagnostics of the chains of the inclusion indicator.
+	// RHat and ESS are diagnostics of the inclusion indicator in chains.
 	RHat *Number `json:"rhat,omitempty"`
 	ESS  *Number `json:"ess,omitempty"`
 }
@@ -125,15 +125,15 @@ type ModelReport struct {
 	// Code has one bit for each selectable predictor. With more than 64 predictors it lists the
 	// numbers of the model's predictors instead, from 1 and separated by commas.
 	Code string `json:"code"`
-	Size int    `json:"size"` // number of predictors in it
+	Size int    `json:"size"` // number of predictors in the model
 	// Q is the probability under q(m).
 	Q *Number `json:"q,omitempty"`
-	// Certified is the probability after importance weighting, or from enumeration or sampling.
+	// Certified is the posterior probability, by certification, enumeration or sampling.
 	Certified Number `json:"certified"`
 	// SE is the standard error of Certified.
 	SE Number `json:"se"`
 	// LogEvidence is the log evidence of the model, in nats. It is null if draws do not resolve it,
-	// as for models that are rarely drawn.
+	// for example if the model is rarely drawn.
 	LogEvidence *Number `json:"log_evidence"`
 	// LogEvidenceSE is the standard error of LogEvidence.
 	LogEvidenceSE *Number `json:"log_evidence_se"`
@@ -141,12 +141,12 @@ type ModelReport struct {
 	KHat *Number `json:"khat,omitempty"`
 }
 
-// Coefficient is the posterior of one coefficient on the original scale. Mean, SD and the quantiles
-// Q025 and Q975 are averaged over models; the coefficient is zero in models without it. The fields
-// with GivenIn in their names describe the coefficient given that it is in the model. Means and sds
-// are null where draws do not resolve them, as for a quantity whose tail is too heavy. The Monte
-// Carlo standard errors MeanGivenInSE and SDGivenInSE are 0 for an exact answer, and null for draws
-// of chains.
+// Coefficient is the posterior of one coefficient on the scale of the table. Mean, SD and the
+// quantiles Q025 and Q975 are averaged over models; the coefficient is zero in models without it.
+// The fields with GivenIn in their names describe the coefficient given that it is in the model.
+// Means and sds are null if draws do not resolve them, for example if the tail is too heavy. The
+// Monte Carlo standard errors MeanGivenInSE and SDGivenInSE are 0 for an exact answer, and null for
+// draws of chains.
 type Coefficient struct {
 	// Predictor is the predictor of the coefficient. It is absent for a coefficient that is in
 	// every model.
@@ -175,7 +175,7 @@ const (
 	topModels       = 100
 )
 
-// ExitStatus returns the status of the process: 3 if the answer must not be used, else 0.
+// ExitStatus returns the status of the process: 3 if the answer must not be used, and 0 otherwise.
 func (r *Result) ExitStatus() int {
 	switch {
 	case r.Certificate != nil:
@@ -183,7 +183,7 @@ func (r *Result) ExitStatus() int {
 	case r.Diagnostics != nil:
 		return r.Diagnostics.Verdict.ExitStatus()
 	}
-	return 0 // exact
+	return 0 // exact answers have no verdict
 }
 
 // known returns x, or nil if x is NaN.
@@ -194,7 +194,7 @@ func known(x float64) *Number {
 	return new(Number(x))
 }
 
-// mostBits is the largest number of predictors for which the text of a model has a bit for each
+// mostBits is the largest number of predictors with which the text of a model has a bit for each
 // predictor.
 const mostBits = 64
 

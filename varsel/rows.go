@@ -12,17 +12,17 @@ import (
 
 var _ predict.Source = (*StoredRun)(nil)
 
-// Rows returns rows together with the draws of the run: the rows of the run if fresh is nil, else
-// the rows of a new table. The new table needs the columns of all predictors. Its factors may have
-// no labels unknown to the run. If the response counts successes, a new row is one trial, without a
-// response.
+// Rows returns rows together with the draws of the run: the rows of the run if fresh is nil, and
+// otherwise the rows of the new table fresh. The new table needs the columns of all predictors. Its
+// factors may have no labels unknown to the run. If the response counts successes, a new row is one
+// trial, without a response.
 func (r *StoredRun) Rows(fresh *table.Table) (*predict.Rows, error) { return r.rows(fresh, false) }
 
-// Observed does the same as Rows for a new table whose responses are known. It returns a row for
+// Observed returns the same as Rows for a new table whose responses are known. It returns a row for
 // each trial.
 func (r *StoredRun) Observed(fresh *table.Table) (*predict.Rows, error) { return r.rows(fresh, true) }
 
-// rows implements Rows and, with trials, Observed.
+// rows returns the result of Rows, or of Observed if trials is true.
 func (r *StoredRun) rows(fresh *table.Table, trials bool) (*predict.Rows, error) {
 	stored, err := r.readDraws()
 	if err != nil {
@@ -58,8 +58,8 @@ func (r *StoredRun) rows(fresh *table.Table, trials bool) (*predict.Rows, error)
 	return rows, nil
 }
 
-// wellCovered is the total probability of the models with draws above which a prediction ignores
-// the models without draws. Half and twice give the same answers (docs/benchmarks/constants.md).
+// wellCovered is a probability. If models with draws hold more, predictions ignore models without
+// draws. Half and twice the remainder give the same answers (docs/benchmarks/constants.md).
 const wellCovered = 0.999
 
 // fillTerms pairs the draws of coefficients with their columns, in the units of the table.
@@ -93,7 +93,7 @@ func (p *Problem) fillTerms(rows *predict.Rows, stored *draws.Draws, columns [][
 }
 
 // columns returns the columns of the design in the units of the table, for its rows or for the rows
-// of a new table. It sets the places, responses and offset of rows.
+// of a new table. It sets Places, Y and Offset of the argument rows.
 func (r *StoredRun) columns(d *Design, fresh *table.Table, trials bool, rows *predict.Rows) (columns [][]float64, err error) {
 	if fresh != nil {
 		seen, err := r.Record.Table()
@@ -114,7 +114,7 @@ func (r *StoredRun) columns(d *Design, fresh *table.Table, trials bool, rows *pr
 	for _, y := range d.Y {
 		rows.Y = append(rows.Y, d.InTable(y))
 	}
-	rows.Offset = d.Offset // the offset of a continuous response is taken off Y
+	rows.Offset = d.Offset // the offset of a continuous response was subtracted from Y
 	return columns, nil
 }
 
@@ -127,5 +127,5 @@ func (r *StoredRun) Predictors() (response string, predictors []predict.Variable
 	return r.Record.Design.Target, predictors, seen, err
 }
 
-// Population implements [predict.Source]: there are no groups.
+// Population implements [predict.Source]. There are no groups to average over.
 func (r *StoredRun) Population(fresh *table.Table) (*predict.Rows, error) { return r.Rows(fresh) }

@@ -66,8 +66,8 @@ func linearTable(random *rand.Rand, n int, coefficients []float64, sigma float64
 }
 
 // normalPosterior returns the posterior of the coefficients of a model given σ, on the working
-// scale. columns are the coordinates of the coefficients, factor is the Cholesky factor of their
-// precision, and the mean solves precision · mean = right.
+// scale. columns holds the coordinates of the coefficients, and factor the Cholesky factor of their
+// precision. The mean solves precision · mean = right.
 func normalPosterior(t *testing.T, p *Problem, asked exact.Problem, code []int32) (columns []int, right *mat.VecDense, factor mat.Cholesky) {
 	t.Helper()
 	columns = []int{0}
@@ -141,8 +141,8 @@ func TestPredictionsAreThoseOfTheMixture(t *testing.T) {
 			}
 			return p
 		}
-		// There are 10,000 draws. 3 rows × 3 checks at 4.5 standard errors: a false alarm in one of
-		// 16,000 seeds.
+		// There are 10,000 draws. Three checks of each of three rows at 4.5 standard errors give a
+		// false alarm in one of 16,000 seeds.
 		p, n := result.Predictions[i], 10000.0
 		assert.InDelta(t, mean, float64(p.Mean), 4.5*float64(p.ExpectedSD)/math.Sqrt(n), "mean of row %d", i)
 		assert.InDelta(t, 0.025, below(float64(p.Low)), 4.5*math.Sqrt(0.025*0.975/n))
@@ -150,9 +150,9 @@ func TestPredictionsAreThoseOfTheMixture(t *testing.T) {
 	}
 }
 
-// TestLeaveOneOutIsThatOfRefits compares PSIS with exact leave-one-out, which is the evidence of
-// all rows over the evidence of all rows but one, for the same priors. 51 numbers are compared to
-// four standard errors, which gives a false alarm in one of 300 seeds, plus a margin for smoothing.
+// TestLeaveOneOutIsThatOfRefits compares leave-one-out densities by PSIS with the ratio of the
+// evidence of all rows to the evidence of all rows but one, for the same priors. 51 numbers are
+// compared to four standard errors plus a margin: a false alarm in one of 300 seeds.
 func TestLeaveOneOutIsThatOfRefits(t *testing.T) {
 	random := rand.New(rand.NewPCG(7, 7))
 	stored, problem := finishedExact(t, linearTable(random, 50, []float64{1, 0.3, 0, 0}, 1), DesignOptions{Target: "y"}, ModelOptions{})
@@ -255,7 +255,7 @@ func TestRowsOfNewTables(t *testing.T) {
 	stored, problem := finishedExact(t, text.String(), options, ModelOptions{})
 	fitted, err := stored.Rows(nil)
 	require.NoError(t, err)
-	// The table itself, read as a new table, has the same linear predictors up to the offset.
+	// The table of the run, read as a new table, gives the same linear predictors up to the offset.
 	data, err := stored.Record.Table()
 	require.NoError(t, err)
 	again, err := stored.Rows(data)

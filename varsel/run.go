@@ -16,9 +16,9 @@ import (
 // RunConfig holds the settings of [Run]: of training, of certification and of files.
 type RunConfig struct {
 	// Fit holds the settings of training. Run sets Checkpoint, and the fields that Problem.Training
-	// sets. The loss passed to Progress is the loss of the response in its own units. If Steps is
-	// set and FirstRound is not, training takes Steps steps; otherwise it goes on until the answer
-	// is precise enough (see vti.Solve).
+	// sets. The loss passed to Progress refers to the response in the units of the table. If Steps
+	// is set and FirstRound is not, training takes Steps steps; otherwise it goes on until the
+	// answer is precise enough (see vti.Solve).
 	Fit vti.Config
 	// Certify holds the settings of the certificate, such as its number of draws.
 	Certify vti.CertifyConfig
@@ -26,7 +26,7 @@ type RunConfig struct {
 	// FromOnly is set, the network is not trained further.
 	From     string
 	FromOnly bool
-	// Dir is the run directory, which must exist. If it is "", no files are kept.
+	// Dir is the run directory, which must exist. If it is "", no files are written.
 	Dir string
 	// Precision, MaxTime and Status are fields of vti.SolveConfig.
 	Precision float64
@@ -39,8 +39,8 @@ type RunConfig struct {
 // Run trains the posterior of the problem, certifies the answer, and writes checkpoint, trace,
 // tables and draws to the run directory.
 //
-// When ctx is cancelled during training the checkpoint is written and the error wraps ctx.Err();
-// Run with Fit.Resume set continues from there.
+// If ctx is cancelled during training, Run writes the checkpoint and returns an error that wraps
+// ctx.Err(). Run with Fit.Resume set continues from the checkpoint.
 func Run(ctx gocontext.Context, device *gpu.Device, problem *Problem, cfg RunConfig) (*Result, error) {
 	if err := cfg.Certify.CheckSize(problem.Posterior()); err != nil {
 		return nil, err
@@ -58,7 +58,7 @@ func Run(ctx gocontext.Context, device *gpu.Device, problem *Problem, cfg RunCon
 		if fit.Begin, err = problem.BeginFrom(device, cfg.From); err != nil {
 			return nil, err
 		}
-		fit.Tempering = 0 // the network knows more than one mode
+		fit.Tempering = 0 // the network has learned posteriors with several modes
 		cfg.Certify.Short = true
 	}
 	cfg.Certify.Confirm = cfg.Certify.Confirm || problem.Model.Likelihood.HeavyTails()
@@ -98,7 +98,7 @@ func Run(ctx gocontext.Context, device *gpu.Device, problem *Problem, cfg RunCon
 	return result, problem.finish(result, cfg.Dir)
 }
 
-// newResult starts a result with the parts that do not depend on the method.
+// newResult returns a result with the fields that do not depend on the method.
 func (p *Problem) newResult(command string) *Result {
 	return &Result{
 		Origin: run.Origin{Schema: "vti/selection/1", Command: command, Version: vti.Version},
@@ -146,8 +146,8 @@ func (p *Problem) fillCertified(ctx gocontext.Context, result *Result, c *vti.Ce
 		}
 	}
 	if c.Basis == vti.ExactSum {
-		// Moments of parameters with heavy tails, such as σ given a few rows, need too many draws.
-		// If evidences have closed forms, the moments have closed forms too.
+		// Moments of parameters with heavy tails, such as σ given a few rows, would need too many
+		// draws. If evidences have closed forms, moments have closed forms too.
 		if answer != nil {
 			result.Coefficients = p.coefficients(answer.Coefficients)
 			return nil
@@ -171,8 +171,8 @@ func (p *Problem) fillCertified(ctx gocontext.Context, result *Result, c *vti.Ce
 }
 
 // frequenciesUnderQ returns the probabilities of n events under q(m). events lists the events that
-// a model satisfies. The probabilities are sums over all models if c has them all, and fractions of
-// the draws from q(m) otherwise. They are NaN if c has no such draws.
+// a model satisfies. The probabilities are sums over models if c has all models, and fractions of
+// the draws from q(m) otherwise. They are NaN if c has no draws from q(m).
 func frequenciesUnderQ(c *vti.Certificate, n int, events func(code []int32) []int) []float64 {
 	q := make([]float64, n)
 	if !c.Complete && len(c.Proposed) == 0 {

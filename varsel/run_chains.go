@@ -18,16 +18,16 @@ import (
 	"github.com/transdim/vti/run"
 )
 
-// rareInclusion is the smallest inclusion probability of a predictor that counts for the verdict if
-// models are written as lists. Thousands of less probable predictors are in only a draw or two, too
-// few to judge convergence. Half and twice give the same verdict (docs/benchmarks/constants.md).
+// rareInclusion is an inclusion probability. If models are written as lists, less probable
+// predictors do not count for the verdict: thousands of them are in only a draw or two. Half and
+// twice this number give the same verdict (docs/benchmarks/constants.md).
 const rareInclusion = 0.01
 
 // RunChains samples the problem by reversible-jump MCMC and writes tables and draws to dir. Unless
 // cfg.Starts is set, chains start from models that are spread over all models or, under heredity,
 // over the models without interactions.
 //
-// When ctx is cancelled the state of the chains is stored in dir too; RunChains with cfg.Resume set
+// If ctx is cancelled, the state of the chains is written to dir, and RunChains with cfg.Resume set
 // continues from it.
 func RunChains(ctx gocontext.Context, device *gpu.Device, problem *Problem, cfg rjmcmc.Config, dir string) (*Result, error) {
 	if problem.Design.Statistics != nil {
@@ -48,7 +48,7 @@ func RunChains(ctx gocontext.Context, device *gpu.Device, problem *Problem, cfg 
 	result := problem.newResult("rjmcmc varsel")
 	result.Seed, result.Backend, result.RunDir = &cfg.Seed, device.String(), dir
 	result.Diagnostics = &ChainReport{Chains: chains.Chains, Draws: chains.Draws() / chains.Chains}
-	if cfg.Temperatures > 1 { // NaN where it is not resolved
+	if cfg.Temperatures > 1 { // a log evidence that chains do not resolve is NaN
 		value, se := chains.LogEvidence()
 		result.LogEvidence, result.LogEvidSE = new(Number(value+problem.Design.LogJacobian())), new(Number(se))
 	}
@@ -64,7 +64,7 @@ func RunChains(ctx gocontext.Context, device *gpu.Device, problem *Problem, cfg 
 		if problem.Slots != nil && in.Mean < rareInclusion {
 			continue
 		}
-		// An indicator that never changed in any chain has no R-hat.
+		// An indicator that is constant in all chains has R-hat NaN, and does not count.
 		if in.RHat > worst.RHat {
 			worst.RHat = in.RHat
 		}
@@ -121,7 +121,7 @@ func (p *Problem) chainInclusion(chains *rjmcmc.Result) []rjmcmc.Summary {
 		}
 		return summaries
 	}
-	var never *rjmcmc.Summary // the same for all predictors without a draw
+	var never *rjmcmc.Summary // summary of a predictor without a draw, the same for all of them
 	for item, count := range chains.Counts(len(summaries)) {
 		predictor := p.Slots.order[item]
 		if count == 0 && never != nil {
@@ -136,7 +136,7 @@ func (p *Problem) chainInclusion(chains *rjmcmc.Result) []rjmcmc.Summary {
 	return summaries
 }
 
-// Names of the starts that do not list predictors.
+// Names of models in which chains may start, in place of a list of predictors.
 const (
 	nullStart = "null"
 	fullStart = "full"
@@ -175,16 +175,17 @@ func (p *Problem) Start(text string) ([]int32, error) {
 	return p.models().code(members), nil
 }
 
-// Up to startSites predictors, the shares of predictors in the starts of spreadStarts range from 0
-// to 1. With n > startSites predictors the largest share is (startSites/n)², because a start with
-// many wrong predictors explains the data by accident. With half or a quarter R-hat is larger in
+// Up to startSites predictors, the shares of them in the models in which chains start range from 0
+// to 1. With n > startSites predictors the largest share is (startSites/n)², because a model with
+// many wrong predictors explains the data by accident. With half or a quarter, R-hat is larger in
 // most runs on 40 and 100 predictors (docs/benchmarks/constants.md).
 const startSites = 32
 
-// spreadStarts draws for every chain a model of predictors without parents, sparse in some chains
-// and dense in others. A model drawn regardless of heredity is hardly ever allowed unless it is
-// nearly empty. Chains that all start nearly empty never see two predictors together: they learn a
-// posterior in burn-in that is wrong for most models, and get stuck.
+// spreadStarts draws for every chain a model in which the chain starts, sparse for some chains and
+// dense for others. The models only have predictors without parents (factors of a product), since
+// models drawn from all predictors are hardly ever allowed by heredity unless they are nearly
+// empty. Chains that all start nearly empty never see two predictors together: in burn-in they
+// learn a wrong approximation of the posterior, and get stuck.
 func (p *Problem) spreadStarts(chains int, seed uint64) [][]int32 {
 	var roots []int
 	for g, predictor := range p.Design.Predictors {

@@ -17,8 +17,8 @@ import (
 	"github.com/transdim/vti/varsel/exact"
 )
 
-// RunExact enumerates every model of a Gaussian problem. progress, if not nil, is called with the
-// number of models done. If dir is not empty, tables are written there.
+// RunExact computes the posterior of a Gaussian problem by the sum over all models. progress, if
+// not nil, is called with the number of models done. If dir is not empty, tables are written there.
 func RunExact(ctx gocontext.Context, problem *Problem, progress func(done, total int), dir string) (*Result, error) {
 	if problem.Design.Statistics != nil {
 		return nil, errOnStatistics
@@ -46,7 +46,7 @@ func RunExact(ctx gocontext.Context, problem *Problem, progress func(done, total
 	problem.fillExact(result, answer, dir)
 	result.Coefficients = problem.coefficients(answer.Coefficients)
 	bits := *problem
-	bits.Slots = nil // models of an exact answer are bits
+	bits.Slots = nil // in an exact answer models are written as bits
 	sample := bits.drawExact(bits.forms(), answer, resampled)
 	if answer.Coefficients == nil {
 		if sample == nil {
@@ -74,7 +74,8 @@ func (p *Problem) fillExact(result *Result, answer *exact.Answer, dir string) {
 	}
 }
 
-// finishExact checks the model with the draws in sample, unless it is nil, and writes all files.
+// finishExact checks the model with the draws in sample, unless sample is nil, and writes all
+// files.
 func (p *Problem) finishExact(ctx gocontext.Context, clock *run.Clock, result *Result, answer *exact.Answer, sample *Draws, dir string) (err error) {
 	if sample != nil {
 		if result.ModelCheck, err = p.checkModel(ctx, sample, 0); err != nil {
@@ -92,14 +93,14 @@ func (p *Problem) finishExact(ctx gocontext.Context, clock *run.Clock, result *R
 	return p.finish(result, dir)
 }
 
-// drawnModels is the number of most probable models that draws of an exact answer come from. It is
-// the number of all models of 14 predictors. With more predictors, the remaining models hardly
-// matter.
+// drawnModels is the number of models, the most probable ones, from which draws of an exact answer
+// are made. It is the number of all models of 14 predictors. With more predictors, the remaining
+// models hardly matter.
 const drawnModels = 1 << 14
 
 // mostListedGroups is the largest number of predictors for which all models, about a million, may
 // be listed. Sums over them take six processor seconds (docs/benchmarks/speed.md), and a list of
-// them, at 200 bytes a model, 200 megabytes of JSON.
+// them takes 200 megabytes of JSON, 200 bytes a model.
 const mostListedGroups = 20
 
 // drawExact draws n times from the models that an exact answer lists, and from the closed forms of
@@ -135,7 +136,7 @@ func (p *Problem) drawExact(target engine.Exact, answer *exact.Answer, n int) *D
 		}
 	}
 	drawn := engine.WeightedSample{Codes: codes, Theta: theta, LogP: logP, LogQ: logQ, Weight: slices.Repeat([]float64{1 / float64(n)}, n)}
-	drawn = drawn.Resample(n, 0) // in random order, so that every part of the file is a sample
+	drawn = drawn.Resample(n, 0) // in random order, so that every part of the file is a sample too
 	sample := p.toOriginal(drawn.Codes, drawn.Theta)
 	sample.LogP, sample.LogQ = drawn.LogP, drawn.LogQ
 	return sample

@@ -45,7 +45,7 @@ func smallFit() vti.Config {
 	return vti.Config{Flow: cosmic.Config{Layers: 2, Blocks: 1, Hidden: 16}, Steps: 200, Batch: 256, Seed: 5}
 }
 
-// The answers of enumeration, certified variational inference and reversible jump agree.
+// The answers of enumeration, certified variational inference and reversible-jump chains agree.
 func TestThreeWaysAgree(t *testing.T) {
 	device, problem := openDevice(t), haldProblem(t, ModelOptions{Sigma: 2.5})
 	exact, err := RunExact(t.Context(), problem, nil, "")
@@ -68,7 +68,7 @@ func TestThreeWaysAgree(t *testing.T) {
 	requireCoefficients(t, exact, sampled)
 }
 
-// With unknown noise, too, certified answers agree with enumeration, including the posterior of σ.
+// With unknown noise, certified answers and the posterior of σ agree with enumeration, too.
 func TestCertifiedAgreesWithUnknownNoise(t *testing.T) {
 	problem := haldProblem(t, ModelOptions{})
 	exact, err := RunExact(t.Context(), problem, nil, "")
@@ -77,7 +77,7 @@ func TestCertifiedAgreesWithUnknownNoise(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "sigma", certified.Coefficients[len(certified.Coefficients)-1].Name)
 	requireCertified(t, exact, certified)
-	// closed forms, not moments of draws: the same up to rounding of the evidences
+	// the moments come from closed forms, not from draws, and are the same up to rounding
 	require.Len(t, certified.Coefficients, len(exact.Coefficients))
 	for k, want := range exact.Coefficients {
 		got := certified.Coefficients[k]
@@ -92,8 +92,8 @@ func TestCertifiedAgreesWithUnknownNoise(t *testing.T) {
 	}
 }
 
-// requireCertified compares a certified answer with the exact one. About 40 numbers are compared to
-// 5 standard errors, which gives a false alarm in one of 4e4 runs.
+// requireCertified compares a certified answer with an exact answer. About 40 numbers are compared
+// to 5 standard errors, which gives a false alarm in one of 4e4 runs.
 func requireCertified(t *testing.T, exact, certified *Result) {
 	t.Helper()
 	require.True(t, certified.Certificate.Complete)
@@ -120,8 +120,8 @@ func requireCertified(t *testing.T, exact, certified *Result) {
 	requireCoefficients(t, exact, certified)
 }
 
-// requireCoefficients compares the posteriors of coefficients. From thousands of effective draws, a
-// twentieth of a standard deviation is several standard errors.
+// requireCoefficients compares the posteriors of coefficients to a twentieth of a standard
+// deviation, which is several standard errors for thousands of effective draws.
 func requireCoefficients(t *testing.T, exact, estimated *Result) {
 	t.Helper()
 	require.Len(t, estimated.Coefficients, len(exact.Coefficients))
@@ -148,7 +148,7 @@ func TestFilesOfARun(t *testing.T) {
 	require.NoError(t, err)
 	var read Result
 	require.NoError(t, json.Unmarshal(content, &read))
-	result.ModelCheck.Fitted = nil // the fitted values have a file of their own
+	result.ModelCheck.Fitted = nil // fitted values are in a separate file
 	require.Equal(t, result, &read)
 
 	rows := func(name string) [][]string {
@@ -233,8 +233,8 @@ func TestExitStatus(t *testing.T) {
 	require.Zero(t, (&Result{}).ExitStatus())
 }
 
-// A cancelled run can be resumed, and ends as an uninterrupted one does. If it was cancelled before
-// its first checkpoint, it starts again.
+// A cancelled run can be resumed, and then ends like an uninterrupted run. If it was cancelled
+// before its first checkpoint, it starts from the beginning.
 func TestRunResumes(t *testing.T) {
 	testkit.Slow(t)
 	device, problem := openDevice(t), haldProblem(t, ModelOptions{Sigma: 2.5})
@@ -260,7 +260,7 @@ func TestRunResumes(t *testing.T) {
 	require.NoError(t, err)
 	whole.RunDir, whole.Seconds, resumed.RunDir, resumed.Seconds = "", run.Seconds{}, "", run.Seconds{}
 	require.Equal(t, whole, resumed)
-	// Run again with nothing left to train: the loss comes from the trace.
+	// A run that is resumed with no training left takes the loss from the trace.
 	again, err := Run(t.Context(), device, problem, cfg)
 	require.NoError(t, err)
 	again.RunDir, again.Seconds = "", run.Seconds{}

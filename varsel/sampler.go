@@ -18,26 +18,26 @@ import (
 type Sampler int
 
 const (
-	// AutoSampler chooses by the number of models. It stands for a table with one logit per model
-	// if there are so few models that a pilot run evaluates every model, because little is then
-	// left to learn. With more models it stands for a network, because a large table that starts
-	// from the prior settles on the models that were drawn first. Under likelihoods with heavy
-	// tails the limit is smaller (heavyTailsTable). There a network, which starts from the models
-	// of chains, is better, because a pilot run shows no mode that the flow has missed.
+	// AutoSampler chooses by the number of models. If there are so few models that a pilot run
+	// evaluates every model, it stands for a table with one logit per model. With more models it
+	// stands for a network, because a large table that starts from the prior settles on the models
+	// that were drawn first. Under likelihoods with heavy tails the limit is smaller
+	// (heavyTailsTable), because a pilot run does not show modes that the flow misses, and a
+	// network starts from the models of chains.
 	AutoSampler Sampler = iota
 	// CategoricalSampler is a table with one logit per model.
 	CategoricalSampler
-	// SurrogateSampler is a table from which a Gaussian process for the evidences draws models
-	// (GP-UCB).
+	// SurrogateSampler is a table of models. A Gaussian process for the evidences sets the
+	// probabilities with which models are drawn (GP-UCB).
 	SurrogateSampler
-	// AutoregressiveSampler draws one predictor after the other; one network gives all conditional
+	// AutoregressiveSampler draws one predictor after the other. One network gives all conditional
 	// probabilities.
 	AutoregressiveSampler
 )
 
 // heavyTailsTable is the largest number of models for which AutoSampler stands for a table under
 // likelihoods with heavy tails. With 512 models a table takes a quarter of a network's time, and
-// inclusion probabilities have a mean error of up to 0.004; with 4,096 models it is 0.13
+// the mean error of inclusion probabilities is at most 0.004; with 4,096 models it is 0.13
 // (docs/benchmarks/large-spaces.md).
 const heavyTailsTable = 1 << 10
 
@@ -46,16 +46,16 @@ var samplers = enum.New[Sampler]("sampler", "auto", "categorical", "surrogate", 
 // String returns the name.
 func (f Sampler) String() string { return samplers.String(f) }
 
-// MarshalText writes the name.
+// MarshalText writes the text of String.
 func (f Sampler) MarshalText() ([]byte, error) { return samplers.Marshal(f) }
 
 // UnmarshalText reads the text that MarshalText writes.
 func (f *Sampler) UnmarshalText(text []byte) error { return samplers.Unmarshal(text, f) }
 
-// NewModels returns a q(m) of the family that starts at the prior over models. For a betabinomial
-// prior a network starts at independent inclusions with the prior's mean instead. A nil result
-// stands for a table, which the engine makes. If the family cannot hold the space, the error names
-// a family that can. dtype is the type of networks; its zero value stands for Float32.
+// NewModels returns a q(m) of the family that starts at the prior over models. For a beta-binomial
+// prior a network instead starts at independent inclusions with the prior's mean. For a table it
+// returns nil, since the engine makes the table. If the family does not suit the space of models,
+// the error names one that does. dtype is the type of networks; its zero value stands for Float32.
 func (p *Problem) NewModels(family Sampler, options SurrogateOptions, seed uint64, dtype dtypes.DType) (vti.ModelDistribution, error) {
 	listed := family == CategoricalSampler || family == SurrogateSampler
 	if p.Slots != nil && !listed {
@@ -107,16 +107,16 @@ func (p *Problem) NewModels(family Sampler, options SurrogateOptions, seed uint6
 
 // SurrogateOptions holds the options of the surrogate sampler.
 type SurrogateOptions struct {
-	// Belief is the form of the sampler's belief about evidences.
+	// Belief is the form of the surrogate's posterior over evidences.
 	Belief modeldist.Belief `json:"belief"`
-	// Beta is β of the upper confidence bound; 0 stands for the default.
+	// Beta is the coefficient β of the upper confidence bound; 0 stands for the default.
 	Beta float64 `json:"beta,omitempty"`
 	// Utility is the utility by which models are drawn.
 	Utility surrogate.Utility `json:"utility"`
 }
 
-// Learning holds the options of learning q(m), as in records. Zeros stand for the defaults of
-// vti.Config.
+// Learning holds the options of learning q(m), as written in records. Zeros stand for the defaults
+// of vti.Config.
 type Learning struct {
 	// Start is the way in which flow and q(m) start.
 	Start vti.Start `json:"start"`
@@ -127,7 +127,7 @@ type Learning struct {
 	InformationGain float64 `json:"information_gain,omitempty"`
 }
 
-// informationGain returns the bound for vti.Config.
+// informationGain returns InformationGain in the form of vti.Config.
 func (l Learning) informationGain() float64 {
 	if l.InformationGain < 0 {
 		return math.Inf(1)
@@ -135,7 +135,7 @@ func (l Learning) informationGain() float64 {
 	return l.InformationGain
 }
 
-// logPriors returns log p(m) of every model written as bits, in the order of its index.
+// logPriors returns log p(m) of every model written as bits, in the order of the models' indices.
 func (p *Problem) logPriors(count int) []float64 {
 	terms, values := p.Model.Prior.LogTerms(len(p.Design.Predictors)), make([]float64, 0, count)
 	for _, code := range space.All(p.Target.Space().Cards()) {

@@ -63,7 +63,7 @@ func TestFamilyFitsTheSpace(t *testing.T) {
 		table   bool
 	}{
 		{looked, AutoSampler, true},
-		{small, AutoSampler, false}, // more models than are evaluated one by one
+		{small, AutoSampler, false}, // the models are too many to be evaluated one by one
 		{large, AutoSampler, false},
 		{small, CategoricalSampler, true},
 		{looked, AutoregressiveSampler, false},

@@ -20,7 +20,7 @@ import (
 )
 
 // TestSamplers prints the errors of each family of q(m) against exact inclusion probabilities, with
-// and without a certificate, and the time that each takes. The choice of AutoSampler rests on these
+// and without a certificate, and the time that each takes. AutoSampler chooses a family by these
 // figures.
 //
 //	go test -v -tags quality -run TestSamplers -timeout 2h ./varsel

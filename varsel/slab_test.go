@@ -16,7 +16,8 @@ import (
 	"github.com/transdim/vti/varsel/exact"
 )
 
-// slabProblem returns a Gaussian problem with a slab and a uniform prior over models.
+// slabProblem returns a Gaussian problem with a prior of coefficients and a uniform prior over
+// models.
 func slabProblem(t *testing.T, data *table.Table, target string, slab exact.Slab) *Problem {
 	t.Helper()
 	design, err := NewDesign(data, DesignOptions{Target: target})
@@ -44,10 +45,10 @@ func slabInclusion(t *testing.T, problem *Problem) []float64 {
 	return inclusion
 }
 
-// The slabs that the command line offers reproduce the published figures of uscrime under hyper-g
-// and hyper-g/n with a = 3, and the figures of ozone under g = n. Zellner and Siow's slab is
-// compared with the formula of Liang et al. (2008) applied to the R² of every model, which shares
-// no code with the slabs.
+// The priors of coefficients (slabs) that the command line offers reproduce the published figures
+// of the table uscrime under hyper-g and hyper-g/n with a = 3, and of the table ozone under g = n.
+// The slab of Zellner and Siow is compared with the formula of Liang et al. (2008) applied to the
+// R² of every model, which shares no code with the slabs.
 func TestSlabsFindPublishedFigures(t *testing.T) {
 	data, err := table.ReadFile("../testdata/ozone.csv")
 	require.NoError(t, err)
@@ -63,7 +64,7 @@ func TestSlabsFindPublishedFigures(t *testing.T) {
 	require.InDeltaSlice(t, []float64{0.109893, 0.0758884, 0.999958, 0.999999, 0.252609, 0.0741779, 0.869138, 0.423591, 0.940725}, siow, 1e-6)
 	wide := f.inclusion(f.zellner(20 * 20))
 	require.InDeltaSlice(t, wide, slabInclusion(t, slabProblem(t, data, "O3", exact.Slab{Kind: exact.FixedG, G: 400, Rows: true, Columns: true})), 1e-9)
-	// a requested g below 1
+	// g may be below 1
 	require.InDeltaSlice(t, f.inclusion(f.zellner(0.25)), slabInclusion(t, slabProblem(t, data, "O3", exact.Slab{Kind: exact.FixedG, G: 0.25})), 1e-9)
 	testkit.Slow(t)
 	figures = published(t, "../testdata/uscrime_inclusion.csv")
@@ -72,8 +73,8 @@ func TestSlabsFindPublishedFigures(t *testing.T) {
 	}
 }
 
-// If an evidence fails, the answer is an error, since the weights of draws would belong to the
-// normal slab.
+// If the evidence under a g-prior fails, the answer is an error: draws of the flow have weights
+// under the normal slab, which is another prior.
 func TestSlabsAreNotCertifiedByTheNormalSlab(t *testing.T) {
 	data, err := table.Parse("sum.csv", []byte("y,a,b,c\n1,0.1,1,1.1\n2.2,0.7,1.4,2.1\n2.9,2,0,2\n3,1,-1,0\n5.5,3.5,2,5.5\n4,-1,0.3,-0.7\n"))
 	require.NoError(t, err)

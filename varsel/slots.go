@@ -18,14 +18,15 @@ import (
 	"github.com/transdim/vti/varsel/wide"
 )
 
-// SlotTarget is the posterior of a [Target] for models with few of many predictors. A model is the
-// list of its members (space.Lists); a place in the list is a slot. The parameters of a model are
-// packed: first the coordinates in every model, which are columns of the design and then log σ if
-// it is unknown, then a block for each slot. The likelihood gathers the columns of the members, so
-// that the time of a density grows with the size of the largest model and not with the number of
-// predictors. It satisfies vti.QuadraticTarget and rjmcmc.Target.
+// SlotTarget is the posterior of a [Target] for models with few of many predictors. A model is a
+// list of its predictors (space.Lists). A position in the list is a slot. The parameters of a model
+// are packed: first the coordinates in every model, which are columns of the design and then log σ
+// if it is unknown, then a block for each slot. The likelihood gathers the columns of the
+// predictors in the list, so that the time of a density grows with the size of the largest model
+// and not with the number of predictors. SlotTarget satisfies vti.QuadraticTarget and
+// rjmcmc.Target.
 //
-// The items of the lists are the predictors, numbered by falling evidence from screening.
+// The items of the lists are the predictors, numbered by falling log odds from screening.
 type SlotTarget struct {
 	base  *Target // likelihood and priors
 	space *slotSpace
@@ -37,16 +38,16 @@ type SlotTarget struct {
 	source  []int       // index of each column in the design, −1 for zeros
 	mean    []float64   // prior means and standard deviations of the D packed coordinates
 	sd      []float64
-	prior   Prior // of items
+	prior   Prior // prior over models, of the items
 	terms   space.LogTerms
 	start   *wide.Screening
 
 	making sync.Mutex
-	made   map[dtypes.DType]*tensors.Tensor // the columns as a tensor for graphs
+	made   map[dtypes.DType]*tensors.Tensor // the columns as a tensor for graphs, by type of number
 }
 
-// slotSpace is the space of lists. It describes lists to networks by features of their predictors
-// that screening has found.
+// slotSpace is the space of lists. Networks read a list as features of its predictors, which come
+// from screening.
 type slotSpace struct {
 	*space.Lists
 	target *SlotTarget
@@ -61,7 +62,7 @@ var (
 // Unimodal reports whether the posterior given a model has one mode.
 func (t *SlotTarget) Unimodal() bool { return t.base.Unimodal() }
 
-// newSlotTarget returns the posterior bits with its models, whose size must be limited, as lists.
+// newSlotTarget returns the posterior bits with its models, of limited size, written as lists.
 func newSlotTarget(bits *Target) (*SlotTarget, error) {
 	design := bits.design
 	predictors := len(design.Predictors)
@@ -91,7 +92,7 @@ func newSlotTarget(bits *Target) (*SlotTarget, error) {
 
 	t.source = slices.Clone(t.fixed)
 	if bits.Scale >= 0 {
-		t.source = append(t.source, bits.Scale) // a column of zeros
+		t.source = append(t.source, bits.Scale) // the column of log σ in the design, which holds zeros
 	}
 	for _, j := range t.source {
 		t.mean, t.sd = append(t.mean, bits.Mean[j]), append(t.sd, bits.SD[j])
@@ -102,7 +103,7 @@ func newSlotTarget(bits *Target) (*SlotTarget, error) {
 		for place := range lists.Width() {
 			if place < len(coordinates) {
 				t.source = append(t.source, coordinates[place])
-				slab = bits.SD[coordinates[place]] // the same for all
+				slab = bits.SD[coordinates[place]] // the same for all predictors
 			} else {
 				t.source = append(t.source, -1)
 			}
@@ -126,14 +127,14 @@ func newSlotTarget(bits *Target) (*SlotTarget, error) {
 // Space returns the set of lists of predictors.
 func (t *SlotTarget) Space() space.Space { return t.space }
 
-// LogPrior returns log p(m), which is −Inf for a code whose members do not ascend: codes [B,k] ->
-// [B], for B codes of k slots, the positions in a list of predictors.
+// LogPrior returns log p(m), or −Inf for a code whose members do not ascend: codes [B,k] -> [B],
+// for B codes of k slots (positions in a list of predictors).
 func (t *SlotTarget) LogPrior(codes *Node) *Node {
 	g, k := codes.Graph(), t.space.Slots()
 	none := Const(g, int32(t.space.Items()))
 	sizes := ReduceSum(ConvertDType(LessThan(codes, none), dtypes.Int32), -1)
 	logPrior := Gather(Const(g, t.terms.Sizes), InsertAxes(sizes, -1))
-	if t.terms.Members != nil { // an empty place adds 0
+	if t.terms.Members != nil { // an empty slot adds 0
 		members := Const(g, append(slices.Clone(t.terms.Members), 0))
 		each := Gather(members, Reshape(codes, codes.Shape().Size(), 1))
 		logPrior = Add(logPrior, ReduceSum(Reshape(each, codes.Shape().Dimensions...), -1))
@@ -163,7 +164,7 @@ func (t *SlotTarget) LogJoint(codes, mask, theta *Node) *Node {
 func (t *SlotTarget) gather(codes *Node, dtype dtypes.DType) *Node {
 	g := codes.Graph()
 	batch, dim, width, fixed := codes.Shape().Dim(0), t.space.Dim(), t.space.Width(), t.space.Fixed()
-	// the column of a coordinate is the slot's item × width + place
+	// the column of a coordinate is its slot's item × width + its place in the slot's block
 	slots, places := make([]int32, dim), make([]int32, dim)
 	ofSlot := make([]int32, dim)
 	for j := range dim {
@@ -180,8 +181,8 @@ func (t *SlotTarget) gather(codes *Node, dtype dtypes.DType) *Node {
 	return StopGradient(Reshape(Gather(table, Reshape(columns, batch*dim, 1)), batch, dim, rows))
 }
 
-// table returns the columns as a tensor that all graphs share. graph.Const, which works by
-// reflection, takes 5 s for 5,000 columns of 5,000 rows.
+// table returns the columns as a tensor that all graphs share. A constant for each graph
+// (graph.Const) would take 5 s for 5,000 columns of 5,000 rows.
 func (t *SlotTarget) table(dtype dtypes.DType) *tensors.Tensor {
 	t.making.Lock()
 	defer t.making.Unlock()
@@ -208,7 +209,7 @@ func tableOf[T float32 | float64](columns [][]float64) *tensors.Tensor {
 	return tensors.FromFlatDataAndDimensions(flat, len(columns), len(columns[0]))
 }
 
-// logScaleOf does the same as Target.LogScaleOf for packed coordinates.
+// logScaleOf returns log σ [B,1] for each point in active [B,D], whose coordinates are packed.
 func (t *SlotTarget) logScaleOf(active *Node) *Node {
 	if t.base.Scale < 0 {
 		return t.base.LogScaleOf(active)
@@ -224,7 +225,7 @@ func (t *SlotTarget) scaleCoordinate() int {
 	return t.space.Fixed() - 1
 }
 
-// newModels returns a q(m) on lists that starts at the log odds from screening.
+// newModels returns a q(m) over lists that starts at the log odds of the predictors from screening.
 func (t *SlotTarget) newModels(seed uint64, dtype dtypes.DType) (vti.ModelDistribution, error) {
 	logOdds := make([]float64, len(t.order))
 	for item, predictor := range t.order {
@@ -280,9 +281,9 @@ func (s *slotSpace) FeatureDim() int {
 	return 1 + k*featuresPerSlot + k*(k-1)/2
 }
 
-// Features describes lists by the features of their members from screening: codes [B,k] -> [B,C],
-// where C is FeatureDim. The first k columns are the numbers of the items, for the flow's
-// embedding. Correlations are weighted by the working weights of screening.
+// Features returns the features of lists, which come from the screening of their members: codes
+// [B,k] -> [B,C], where C is FeatureDim. The first k columns are the numbers of the items, for the
+// flow's embedding. Correlations between rows are weighted by the working weights of screening.
 func (s *slotSpace) Features(codes *Node, dtype dtypes.DType) *Node {
 	g := codes.Graph()
 	t, k := s.target, s.Slots()
@@ -313,13 +314,13 @@ func (s *slotSpace) Features(codes *Node, dtype dtypes.DType) *Node {
 	return Concatenate(features, 1)
 }
 
-// embeddedItems is the number of rows for items in the flow's embedding. The most promising items
-// have a separate row each; all other items share the last row. Row 0 is for an empty slot. With 8
-// numbers in a row the embedding has at most 4,104 parameters.
+// embeddedItems is the number of items with separate rows in the flow's embedding, the most
+// promising ones. All other items share the last row. Row 0 is for an empty slot. With 8 numbers in
+// a row the embedding has at most 4,104 parameters.
 const embeddedItems = 512
 
 // embed gives a flow on lists its embedding of items, and a small network between the features and
-// the layers, which all layers share. Half and twice of its sizes give the same answers
+// the layers, which all layers share. Half and twice these sizes give the same answers
 // (docs/benchmarks/constants.md).
 func (t *SlotTarget) embed(flow *cosmic.Config) {
 	const width, context = 8, 64
@@ -331,8 +332,8 @@ func (t *SlotTarget) embed(flow *cosmic.Config) {
 	}
 }
 
-// about returns, for each item, its correlation with the response and its scaled log odds at the
-// start. The last row, for an empty slot, is zero.
+// about returns, for each item, its correlation with the response and its scaled log odds from
+// screening. The last row, for an empty slot, is zero.
 func (t *SlotTarget) about() [][]float64 {
 	rows := make([][]float64, len(t.order)+1)
 	for item, predictor := range t.order {
@@ -342,8 +343,8 @@ func (t *SlotTarget) about() [][]float64 {
 	return rows
 }
 
-// birthDeath returns the posterior for a process of births and deaths, from which coefficients are
-// integrated out. It returns nil if predictors have several columns.
+// birthDeath returns the posterior over models, without coefficients, for a process that adds and
+// removes predictors (births and deaths). It returns nil if predictors have several columns.
 func (t *SlotTarget) birthDeath() rjmcmc.Collapsed {
 	if t.space.Width() != 1 {
 		return nil

@@ -10,9 +10,9 @@ import (
 	"github.com/transdim/vti/rjmcmc"
 )
 
-// TestBirthDeath compares the share of every model in chains of births and deaths with its exact
-// probability, for known and unknown σ. For known σ it also does so with the evidences raised to a
-// power; for unknown σ the power is inside the integral over σ.
+// TestBirthDeath compares the share of every model in chains of births and deaths (of predictors in
+// the model) with its exact probability, for known and unknown σ. For known σ the test also raises
+// evidences to a power; for unknown σ the power is inside the integral over σ.
 func TestBirthDeath(t *testing.T) {
 	testkit.Slow(t)
 	for name, c := range map[string]struct {

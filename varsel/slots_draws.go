@@ -9,8 +9,8 @@ import (
 	"github.com/transdim/vti/varsel/design"
 )
 
-// placed is a member of a list of predictors: its predictor, and its place, the index of its
-// position in the list (slot), which has a block of coordinates.
+// placed is a predictor in a list, with its place: the number of its position (slot) in the list,
+// which has a block of coordinates.
 type placed struct{ predictor, place int }
 
 // byTable returns the members of a model in table order.
@@ -46,8 +46,8 @@ func (t *SlotTarget) coordinateNames() (names []string) {
 	return names
 }
 
-// each calls f for every coefficient of a model. packed is the coordinate of the coefficient,
-// byTable its coordinate if members are sorted in table order, and column its column of the design.
+// each calls the function f for every coefficient of a model. packed is its coordinate, byTable its
+// coordinate if members are in table order, and column its column of the design.
 func (t *SlotTarget) each(code []int32, f func(packed, byTable, column int)) {
 	for i, column := range t.fixed {
 		f(i, i, column)
@@ -59,8 +59,8 @@ func (t *SlotTarget) each(code []int32, f func(packed, byTable, column int)) {
 	}
 }
 
-// toOriginal does the same as Problem.toOriginal for one draw: it maps theta [D] to values [D]. It
-// returns the numbers of the model's predictors, from 1 in table order, and 0 for each empty slot.
+// toOriginal maps one draw theta [D] to values [D] on the scale of the table. It returns the
+// numbers of the model's predictors, from 1 in table order, and 0 for each empty slot.
 func (t *SlotTarget) toOriginal(code []int32, theta, values []float64) []int32 {
 	scaling := &t.base.design.Scaling
 	clear(values)
@@ -85,7 +85,7 @@ func (t *SlotTarget) toOriginal(code []int32, theta, values []float64) []int32 {
 	return numbers
 }
 
-// fromOriginal inverts toOriginal.
+// fromOriginal inverts toOriginal: it sets theta [D] and returns the code of the model.
 func (t *SlotTarget) fromOriginal(numbers []int32, values, theta []float64) []int32 {
 	scaling := &t.base.design.Scaling
 	clear(theta)
@@ -113,7 +113,7 @@ func (t *SlotTarget) fromOriginal(numbers []int32, values, theta []float64) []in
 	return code
 }
 
-// visit does the same as Problem.visit for a draw on the scale of the table.
+// visit calls f for every coefficient in the model of a draw on the scale of the table.
 func (t *SlotTarget) visit(numbers []int32, values []float64, f func(column int, value float64)) {
 	for i, column := range t.fixed {
 		f(column, values[i])
@@ -131,5 +131,5 @@ func (t *SlotTarget) visit(numbers []int32, values []float64, f func(column int,
 	}
 }
 
-// block returns the first coordinate of a place in the list.
+// block returns the first coordinate of the block of a slot, given the slot's number.
 func (t *SlotTarget) block(place int) int { return t.space.Fixed() + place*t.space.Width() }

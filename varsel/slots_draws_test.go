@@ -15,14 +15,14 @@ import (
 )
 
 // packedProblem returns a problem with a column that is in every model, a predictor of two columns,
-// and lists of three places.
+// and models that are lists of up to three predictors.
 func packedProblem(t *testing.T) *Problem {
 	t.Helper()
 	return slotProblem(t, correlated(t, likelihood.GaussianKind, 30, 7, 2),
 		DesignOptions{Always: []string{"x4"}, Groups: []PredictorGroup{{Name: "pair", Columns: []string{"x1", "x3"}}}}, ModelOptions{Prior: Prior{MaxSize: 3}})
 }
 
-// packedDraws returns one draw of every model.
+// packedDraws returns one draw of the parameters of every model.
 func packedDraws(problem *Problem) (codes [][]int32, theta *mat.Dense) {
 	lists := problem.Slots.space
 	random := stream.Rand(1, "packed")
@@ -42,8 +42,8 @@ func packedDraws(problem *Problem) (codes [][]int32, theta *mat.Dense) {
 	return codes, theta
 }
 
-// TestPackedDrawsAreThoseOfBits compares draws of lists, on the scale of the table, with the same
-// draws as bits. It also maps them back to the coordinates.
+// TestPackedDrawsAreThoseOfBits compares draws of models as lists, on the scale of the table, with
+// the same draws of models as bits. It also maps them back to the coordinates.
 func TestPackedDrawsAreThoseOfBits(t *testing.T) {
 	problem := packedProblem(t)
 	codes, theta := packedDraws(problem)
@@ -98,7 +98,7 @@ func TestPackedDrawsAreThoseOfBits(t *testing.T) {
 		require.InDelta(t, float64(expected[j].Mean), float64(got[j].Mean), 1e-12)
 		require.InDelta(t, float64(expected[j].Q975GivenIn), float64(got[j].Q975GivenIn), 1e-12)
 	}
-	// Columns that no draw includes are not listed.
+	// Coefficients of columns that are in no draw are not listed.
 	require.Less(t, len(problem.summarizeDraws(problem.toOriginal(codes[len(codes)-1:], theta.Slice(len(codes)-1, len(codes), 0, theta.RawMatrix().Cols).(*mat.Dense)), []float64{1}, nil, nil, nil)), len(got))
 
 	dir := t.TempDir()

@@ -8,13 +8,13 @@ import (
 	"github.com/transdim/vti/varsel/regression"
 )
 
-// Quadratic returns the quadratic approximation of the log density at the end of screening,
-// restricted to the columns of each model. precision is its precision matrix, and linear the
+// Quadratic returns the quadratic approximation of the log density at the mode that screening
+// found, restricted to the columns of each model. precision is its precision matrix, and linear the
 // precision matrix times the mean. The likelihood contributes −½ Σ w_i (η_i − ŷ_i)², where η_i is
 // the linear predictor of row i, w_i its working weight and ŷ_i its working response; the prior is
 // added. The approximation is exact for Gaussian noise of known scale. An unknown log σ is
-// independent of the coefficients. Each model has its own mean and precision of log σ, and so its
-// own weights (see noise).
+// independent of the coefficients. Its mean and precision (from the method noise) and the weights,
+// which depend on σ, differ between models.
 func (t *SlotTarget) Quadratic(codes, mask *Node, dtype dtypes.DType) (precision, linear *Node) {
 	x, weighted, information := t.information(codes, dtype)
 	rows, dim := x.Shape().Dim(2), t.space.Dim()
@@ -33,7 +33,7 @@ func (t *SlotTarget) Quadratic(codes, mask *Node, dtype dtypes.DType) (precision
 		return precision, linear
 	}
 
-	// The row and the column of log σ are still zero: Mode takes it as an independent coordinate.
+	// The row and the column of log σ are zero here, so that Mode takes it as independent.
 	theta := cosmic.Mode(mask, precision, linear)
 	eta := Einsum("bd,bdn->bn", theta, x)
 	if t.base.Offset != nil {
@@ -41,7 +41,7 @@ func (t *SlotTarget) Quadratic(codes, mask *Node, dtype dtypes.DType) (precision
 	}
 	coefficients := AddScalar(ReduceAndKeep(ConvertDType(mask, dtype), ReduceSum, -1), -1)
 	logScale, curvature := t.noise(eta, coefficients)
-	ratio := Exp(MulScalar(AddScalar(logScale, -t.start.LogScale), -2)) // of the weights
+	ratio := Exp(MulScalar(AddScalar(logScale, -t.start.LogScale), -2)) // ratio of the weights at this σ to the weights of screening
 	unit := make([]float64, dim)
 	unit[at] = 1
 	corner := make([]float64, dim*dim)
@@ -61,9 +61,9 @@ func (t *SlotTarget) information(codes *Node, dtype dtypes.DType) (x, weighted, 
 }
 
 // Settings of Newton's method for log σ: the number of its steps, which are at most 1 and start
-// from the value at the end of screening, and the distance in log σ at which differences of
-// gradients give the curvature. Training corrects the rest. Half and twice give the same answers
-// (docs/benchmarks/constants.md).
+// from the value at the end of screening, and the distance in log σ between gradients whose
+// difference gives the curvature. Training corrects the remaining error. Half and twice these
+// values give the same answers (docs/benchmarks/constants.md).
 const (
 	noiseSteps      = 4
 	noiseDifference = 0.05
@@ -71,12 +71,12 @@ const (
 
 // noise returns the maximum of the marginal density of log σ and the curvature there, both [B,1].
 // eta [B,n] holds the linear predictors at the mode of the coefficients, and coefficients [B,1]
-// their number. The integral over each coefficient adds log σ to the log density.
+// their number. To integrate over a coefficient adds log σ to the log density.
 func (t *SlotTarget) noise(eta, coefficients *Node) (logScale, curvature *Node) {
 	mean, sd := t.mean[t.scaleCoordinate()], t.sd[t.scaleCoordinate()]
 	eta = StopGradient(eta)
 	slope := func(s *Node) *Node {
-		s = Identity(StopGradient(s)) // Gradient stops at the node itself otherwise
+		s = Identity(StopGradient(s)) // a copy, since Gradient would stop at s itself
 		gradient := Gradient(ReduceAllSum(t.base.Responses.LogDensity(eta, s)), s)[0]
 		return StopGradient(Add(Add(gradient, coefficients), MulScalar(AddScalar(s, -mean), -1/(sd*sd))))
 	}

@@ -16,8 +16,8 @@ import (
 )
 
 // TestListsAgreeWithEnumeration compares certified answers of models as lists with enumeration.
-// q(m) starts from screening, and from a start that favours no predictor: the start must not bias
-// the answer.
+// q(m) starts from screening, or from a start that favours no predictor, which must not bias the
+// answer.
 func TestListsAgreeWithEnumeration(t *testing.T) {
 	testkit.Slow(t)
 	device := openDevice(t)
@@ -64,8 +64,8 @@ func TestListsAgreeWithEnumeration(t *testing.T) {
 }
 
 // TestListsThatCanBeEnumerated compares a certificate for lists of at most two of 21 predictors
-// with the sum over all codes, which are few. Codes that are not valid lists have prior probability
-// 0 and are no models.
+// with the sum over all codes, which are few. Codes that are not valid lists, whose prior
+// probability is 0, do not count as models.
 func TestListsThatCanBeEnumerated(t *testing.T) {
 	problem := slotProblem(t, correlated(t, likelihood.GaussianKind, 40, 20, 2), DesignOptions{},
 		ModelOptions{Sigma: 1, Prior: Prior{Kind: BetaBinomialPrior, A: 1, B: 1, MaxSize: 2}})
@@ -95,8 +95,8 @@ func TestListsThatCanBeEnumerated(t *testing.T) {
 	require.InDelta(t, float64(*exact.LogEvidence), float64(*result.LogEvidence), 4*float64(*result.LogEvidSE)+1e-3)
 }
 
-// A run that needs no training to answer states nothing of q, which it never evaluates. Evidences
-// from inner products are those from rows.
+// A run that needs no training reports no numbers of q, which it never evaluates. Evidences
+// computed from inner products of columns equal evidences computed from rows.
 func TestAnswerWithoutQ(t *testing.T) {
 	problem := slotProblem(t, correlated(t, likelihood.GaussianKind, 120, 110, 4), DesignOptions{}, ModelOptions{Prior: Prior{Kind: BetaBinomialPrior, A: 1, B: 1, MaxSize: 5}})
 	require.NotNil(t, problem.Target.Products)

@@ -23,8 +23,8 @@ import (
 )
 
 // correlated returns a table of n rows with p predictors, which follow an AR(1) process with
-// correlation 0.5, and an offset column "o". The predictors x0, x3, x6, … have effects, the given
-// number of them. The response suits kind: it is continuous, binary or a count, for example.
+// correlation 0.5, and an offset column "o". The predictors x0, x3, x6, … have effects; effects is
+// their number. The response suits kind: it is continuous, binary or a count, say.
 func correlated(t testing.TB, kind likelihood.Kind, n, p, effects int) *table.Table {
 	t.Helper()
 	random := stream.Rand(uint64(p), "correlated")
@@ -101,7 +101,7 @@ func TestSlotsAreTheSamePosterior(t *testing.T) {
 				}
 				packed, spread := make([]float64, slots.space.Dim()), make([]float64, bits.space.Dim())
 				for j := range packed {
-					packed[j] = 0.3 * random.NormFloat64() // inactive coordinates have values too
+					packed[j] = 0.3 * random.NormFloat64() // inactive coordinates are not 0
 				}
 				for a, j := range slots.fixed {
 					spread[j] = packed[a]
@@ -178,7 +178,7 @@ func TestSlotQuadraticIsExactForGaussians(t *testing.T) {
 }
 
 // TestSlotQuadraticOfUnknownNoise compares, for several models, the mode and the precision of log σ
-// with a search for the maximum of the marginal density on the host, and the precision of the
+// with a search, in Go, for the maximum of the marginal density, and the precision of the
 // coefficients with least squares at this σ.
 func TestSlotQuadraticOfUnknownNoise(t *testing.T) {
 	for _, model := range []ModelOptions{{}, {Likelihood: likelihood.StudentKind}, {Likelihood: likelihood.RobustKind, UnknownSigma1: true}} {
@@ -229,7 +229,7 @@ func TestSlotQuadraticOfUnknownNoise(t *testing.T) {
 			for a := range columns {
 				packed := a
 				if a >= len(problem.Design.Always) {
-					packed++ // it comes after log σ
+					packed++ // the block of the first slot comes after log σ
 				}
 				require.Less(t, packed, dim)
 				require.Zero(t, precision[row][at][packed])
@@ -250,7 +250,7 @@ func TestSlotQuadraticOfUnknownNoise(t *testing.T) {
 func TestScreeningFindsEffects(t *testing.T) {
 	for _, kind := range likelihood.Kinds() {
 		if kind.HasCategories() {
-			continue // categories have no lists
+			continue // a categorical response cannot have models as lists
 		}
 		t.Run(kind.String(), func(t *testing.T) {
 			data := correlated(t, kind, 300, 80, 4)

@@ -19,7 +19,7 @@ import (
 	"github.com/transdim/vti/varsel/design"
 )
 
-// Summary describes a table with statistics of predictors in place of rows; see
+// Summary describes data that are summary statistics of predictors instead of rows; see
 // [design.ReadStatistics].
 type Summary struct {
 	// LD is the file of the correlations between predictors.
@@ -28,15 +28,15 @@ type Summary struct {
 	Fingerprint string `json:"fingerprint"`
 	// Samples is the number of rows behind the statistics.
 	Samples int `json:"samples"`
-	// Shrink is the weight s in (1−s) R + s I, which replaces the correlations R.
+	// Shrink is a weight s. The correlations R are replaced by (1−s) R + s I.
 	Shrink float64 `json:"shrink,omitempty"`
-	// LDSamples is the number of rows that the correlations come from, if these are not the rows
-	// behind the other statistics; else 0.
+	// LDSamples is the number of rows behind the correlations if these are not the rows behind the
+	// other statistics, and 0 otherwise.
 	LDSamples int `json:"ld_samples,omitempty"`
 }
 
-// errOnStatistics is the error of runs that have no verdict to lower if statistics contradict each
-// other.
+// errOnStatistics is the error of runs on summary statistics that have no verdict. Only varsel.Run
+// can lower its verdict if statistics contradict each other.
 var errOnStatistics = errors.New("summary statistics are answered by varsel.Run, which compares them with each other")
 
 func (s *Summary) design(scores *table.Table, opt DesignOptions) (*Design, error) {
@@ -58,18 +58,18 @@ type SummaryReport struct {
 	Samples int `json:"samples"`
 	// Units are the units of coefficients.
 	Units string `json:"units"`
-	// Explained is the share of the response's variance that all predictors explain together. More
-	// than 1 is impossible if all statistics come from one sample.
+	// Explained is the share of the response's variance that all predictors explain together. It
+	// exceeds 1 only if the statistics come from different samples.
 	Explained Number `json:"explained"`
-	// Reconciled is set if nothing speaks against the assumption that all statistics come from one
-	// sample.
+	// Reconciled is set if the statistics do not contradict the assumption that all of them come
+	// from one sample.
 	Reconciled bool `json:"reconciled"`
 	// Disagree holds the predictors whose z-scores disagree with the other statistics, the worst
 	// one first.
 	Disagree []Disagreement `json:"disagree,omitempty"`
 }
 
-// Disagreement is a z-score that the correlations do not explain.
+// Disagreement is a z-score that is improbable given the correlations and the other z-scores.
 type Disagreement struct {
 	// Name is the name of the predictor.
 	Name string `json:"name"`
@@ -88,41 +88,41 @@ const (
 	// model, from which the expectation of a z-score is computed. More predictors would take more
 	// time, and correlations from a thousand rows do not determine their regression.
 	neighbours = 32
-	// chance is the probability with which a table without errors shows at least one disagreement.
+	// chance is the probability that statistics without errors show at least one disagreement.
 	chance = 0.01
 	// roundedVariance is added to the variance of a z-score given other z-scores, for rounding.
 	roundedVariance = 1e-8
-	// mostHidden is the largest plausible effect of a predictor given its neighbours, in units of
-	// the largest effect that the neighbours' z-scores show. A larger effect would have to be
-	// hidden by opposite effects of the neighbours, and errors in z-scores look like this.
+	// mostHidden is the largest plausible effect of a predictor given correlated predictors
+	// (neighbours), in units of the largest effect that their z-scores show. A larger effect would
+	// have to be hidden by opposite effects of the neighbours; more likely a z-score is wrong.
 	// Neighbours with correlation ½ hide an effect of this size.
 	mostHidden = 2
-	// hiddenLimits is the factor by which the limit for a z-score with so large an effect exceeds
-	// the limit for other z-scores that the models do not explain. With the factor 1, true effects
-	// of opposite signs would make one answer in four doubtful; with 2, one exchanged allele in
-	// five would be trusted. Chosen on tables of TestStatisticsThatContradict.
+	// hiddenLimits multiplies the limit for z-scores whose implied effect exceeds mostHidden, since
+	// true effects of opposite signs look like this too. On the tables of
+	// TestStatisticsThatContradict, the factor 1 would make one right answer in four doubtful, and
+	// 2 would leave one exchanged allele in five trusted.
 	hiddenLimits = 1.5
 	// uneven is the smallest ratio of the variance of all z-scores to their expected variance that
-	// counts as a disagreement. Many small effects, which no model has, add less to the variance.
-	// With 1.25 and 2 the verdicts of TestStatisticsThatContradict are the same.
+	// counts as a disagreement. Many effects that are too small to be in a model add less to the
+	// variance. With 1.25 and 2 the verdicts of TestStatisticsThatContradict are the same.
 	uneven = 1.5
-	// strange is the largest accepted error in the expectations of z-scores, in z-scores, if the
-	// correlations come from other rows.
+	// strange is the largest accepted standard error of the expectations of z-scores, in units of
+	// z-scores, if the correlations come from other rows.
 	strange = 0.1
-	// unequal is the largest accepted excess of a share of the variance over 1, for rounded
-	// numbers.
+	// unequal is the largest accepted excess of the explained share of the variance over 1, which
+	// rounded numbers may cause.
 	unequal = 1e-3
-	// fittedMass is the total probability of the models that expectations are averaged over.
+	// fittedMass is the total probability of the models over which expectations are averaged.
 	fittedMass = 0.99
 )
 
 // reconcile compares the z-scores with the correlations, given the models of a certificate, and
-// lowers the certificate's verdict if they disagree. It returns nil for a table of rows.
+// lowers the certificate's verdict if they disagree. It returns nil if the data are rows.
 //
-// Let z̃ = X'(y − Xθ)/(σ√n) at the posterior mean of θ. Each z̃_j is normal given the other
-// elements of z̃, in the same way as z-scores are if no predictor matters (the kriging of Zou et
-// al. 2022). Correlations of another sample, exchanged alleles and rounding leave larger
-// differences.
+// Let z̃ = X'(y − Xθ)/(σ√n) at the posterior mean of θ. Given the other elements of z̃, each z̃_j
+// is normal, as z-scores are if no predictor matters (the kriging of Zou et al. 2022). If the
+// correlations come from another sample, alleles are exchanged or numbers rounded, z̃_j differs
+// more from its conditional mean.
 func (p *Problem) reconcile(c *vti.Certificate) (*SummaryReport, error) {
 	s := p.Design.Statistics
 	if s == nil {
@@ -141,7 +141,7 @@ func (p *Problem) reconcile(c *vti.Certificate) (*SummaryReport, error) {
 	var fitted, inner mat.VecDense
 	fitted.MulVec(p.Design.X, theta)
 	rest.SubVec(rest, &fitted)
-	rest.SetVec(0, 0) // the intercept's
+	rest.SetVec(0, 0) // without the part of the intercept
 	_, residual := p.Design.Residual()
 	sigma := math.Sqrt((mat.Dot(rest, rest) + residual) / float64(s.Rows))
 	inner.MulVec(p.Design.X.T(), rest)
@@ -175,8 +175,8 @@ func (p *Problem) reconcile(c *vti.Certificate) (*SummaryReport, error) {
 }
 
 // disagreements returns the z-scores that disagree with the other statistics, the worst one first.
-// left holds z̃ of reconcile, in units of the noise scale sigma, z the z-scores, and best the
-// members of the best model.
+// left holds z-scores of the residuals, in units of the noise scale sigma, z the z-scores, and best
+// the predictors of the most probable model.
 func disagreements(s *design.Statistics, left, z []float64, sigma float64, best []int) (list []Disagreement) {
 	count := len(z)
 	limit := distuv.UnitNormal.Quantile(1 - chance/2/float64(count))
@@ -196,7 +196,7 @@ func disagreements(s *design.Statistics, left, z []float64, sigma float64, best 
 			largest = math.Max(largest, math.Abs(z[k]))
 		}
 		if len(nearest) > 0 {
-			r := s.Correlations[j*count+nearest[0]] // the largest
+			r := s.Correlations[j*count+nearest[0]] // the correlation with the nearest neighbour
 			hidden = math.Abs(raw) > hiddenLimits*limit*sd && math.Abs(r*raw) > mostHidden*largest*sd*sd
 		}
 		if math.Abs(off) > limit*sd || hidden {
@@ -219,7 +219,7 @@ func disagreements(s *design.Statistics, left, z []float64, sigma float64, best 
 }
 
 // meanCoefficients returns the posterior mean of the coefficients of standardised columns, and the
-// members of the best model.
+// predictors of the most probable model.
 func (p *Problem) meanCoefficients(c *vti.Certificate) (mean *mat.VecDense, best []int, err error) {
 	t := p.Target
 	mean = mat.NewVecDense(p.Design.Dim(), nil)

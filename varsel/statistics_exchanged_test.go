@@ -14,20 +14,21 @@ import (
 	"github.com/transdim/vti/lab/testkit"
 )
 
-// logExchanged returns the logarithm of a mean over predictors. It averages the evidence of the
-// z-scores with the sign of the predictor exchanged, divided by the evidence of the z-scores as
-// they are. Both are densities of z-scores, so that the expectation of the mean is 1 if no sign is
-// exchanged, and the mean is above 20 in at most one of 20 tables. The evidences are sums over the
-// models of a forward search.
+// logExchanged averages, over predictors, the ratio of the evidence of the z-scores with the sign
+// of this predictor's z-score changed to the evidence of the z-scores as they are, and returns the
+// logarithm of the mean. Evidences are densities of z-scores, so that the expectation of the mean
+// is 1 if no sign is exchanged, and the mean is above 20 in at most one of 20 tables. The evidences
+// are sums over the models of a forward search.
 func logExchanged(p *Problem) float64 {
 	s := p.Design.Statistics
 	count := len(s.Names)
 	sigma := math.Sqrt(1 - math.Min(s.Explained, 0.8))
 	z := slices.Clone(s.Along)
 	floats.Scale(math.Sqrt(float64(s.Rows))/sigma, z)
-	prior := float64(s.Rows) * math.Pow(p.Model.SlabScale/sigma, 2) // variance of the mean of z
+	prior := float64(s.Rows) * math.Pow(p.Model.SlabScale/sigma, 2) // variance of E z by the prior of the effects
 	logPrior := p.Model.Prior.LogProbs(count)
-	// Given the members m of a model z ~ N(0, R + prior R_m R_m'), and without effects z ~ N(0, R).
+	// Given the predictors m of a model, z ~ N(0, R + prior R_m R_m'). Without effects, z ~ N(0,
+	// R).
 	logDensity := func(members []int) float64 {
 		k := len(members)
 		matrix, along := make([]float64, k*k), make([]float64, k)
@@ -79,9 +80,9 @@ func logExchanged(p *Problem) float64 {
 	return logsum.Of(ratios) - math.Log(float64(count))
 }
 
-// The evidence shows how much z-scores and correlations say about an exchanged allele: it is
-// computed for the table as it is, and with a sign exchanged. Where both evidences are alike, the
-// table does not show the exchange.
+// The ratio of evidences with and without an exchanged sign measures how well z-scores and
+// correlations show an exchanged allele. It is computed for the table as it is, and for the table
+// with a sign exchanged. If the two ratios are alike, the table does not show the exchange.
 func TestExchangedAllelesInTheEvidence(t *testing.T) {
 	testkit.Slow(t)
 	const tables, n, p = 60, 2000, 10

@@ -22,7 +22,7 @@ import (
 	"github.com/transdim/vti/varsel/exact"
 )
 
-// region is a sample of correlated genotypes with a response, by columns.
+// region is a sample of correlated genotypes with a response, stored by columns.
 type region struct {
 	names   []string
 	columns [][]float64
@@ -40,7 +40,7 @@ func newRegion(random *rand.Rand, rows, p int, share float64) *region {
 		r.columns[j] = make([]float64, rows)
 	}
 	for i := range rows {
-		for range 2 { // copies of the chromosome
+		for range 2 { // each person has two copies of the chromosome
 			latent := random.NormFloat64()
 			for j := range p {
 				step := 0.98
@@ -143,8 +143,8 @@ func answer(t testing.TB, p *Problem) (*exact.Answer, *vti.Certificate) {
 	return a, c
 }
 
-// Statistics of either kind give the answer of the rows up to rounding: the log evidence of the
-// standardised response, inclusion probabilities, and coefficients where their units are known.
+// z-scores, and coefficients with standard errors, give the answer of the rows up to rounding: the
+// log evidence of the standardised response, inclusion probabilities, and coefficients.
 func TestStatisticsAreSufficient(t *testing.T) {
 	r := newRegion(rand.New(rand.NewPCG(1, 2)), 300, 9, 0.1)
 	rows, _ := answer(t, r.rows(t))
@@ -200,9 +200,9 @@ func TestStatisticsOfManyPredictors(t *testing.T) {
 	}
 }
 
-// Statistics can contradict each other in ways that make an answer wrong, which is then not
-// trusted. Over tables with each kind of fault, an answer that is off by more than a tenth is
-// doubtful. The exception is a wrong number of rows, which no statistics show.
+// If statistics contradict each other so that an answer is wrong, the answer is not trusted. For
+// each kind of fault, over many tables, answers that are off by more than a tenth are doubtful. The
+// exception is a wrong number of rows, which the statistics do not show.
 func TestStatisticsThatContradict(t *testing.T) {
 	testkit.Slow(t)
 	const tables, n, p = 20, 2000, 10
@@ -221,8 +221,8 @@ func TestStatisticsThatContradict(t *testing.T) {
 	faults := []struct {
 		name  string
 		spoil func(random *rand.Rand, r *region, s *statistics)
-		// doubtful is the least number of tables whose answers are not trusted, and wrong the
-		// largest number of trusted answers that are off.
+		// doubtful is the smallest allowed number of tables whose answers are not trusted, and
+		// wrong the largest allowed number of trusted answers that are off.
 		doubtful, wrong int
 	}{
 		{"none", func(*rand.Rand, *region, *statistics) {}, 0, 0},
@@ -275,7 +275,7 @@ func TestStatisticsThatContradict(t *testing.T) {
 			t.Logf("%d of %d doubtful, %d trusted and off by more than .1", doubtful, tables, wrong)
 			assert.GreaterOrEqual(t, doubtful, fault.doubtful)
 			assert.LessOrEqual(t, wrong, fault.wrong)
-			if fault.name == "none" { // causes that hide each other look like errors
+			if fault.name == "none" { // with opposite effects, causes that hide each other would look like errors
 				assert.LessOrEqual(t, doubtful, 3)
 			}
 		})

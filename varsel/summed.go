@@ -32,20 +32,20 @@ func (p *Problem) ExactProblem() (exact.Problem, error) {
 	return problem, nil
 }
 
-// Bounds of the sums over all models that a run makes. mostSummed is the largest number of models.
-// Sums within summedWork take up to half a minute of one core.
+// These bound the sums over all models that a run computes. mostSummed is the largest number of
+// models. Sums within summedWork take up to half a minute of one core.
 const (
 	mostSummed = 1 << mostListedGroups
-	summedWork = 1.5e9 // models times the cube of their mean number of coordinates
-	// summedModels is the largest number of models that a sum lists, the most probable ones. Draws
+	summedWork = 1.5e9 // number of models times the cube of their mean number of coordinates
+	// summedModels is the largest number of models, the most probable ones, that a sum lists. Draws
 	// of parameters come from the listed models.
 	summedModels = 1 << 16
-	// unlistedModels is the largest total probability of the models that are not on the list of
-	// sumModels.
+	// unlistedModels is the largest total probability of models that the list of sumModels may
+	// lack.
 	unlistedModels = 1e-9
 )
 
-// exactAnswer holds the sum over all models, which is made once.
+// exactAnswer holds the sum over all models, which is computed once.
 type exactAnswer struct {
 	lock   sync.Mutex
 	answer *exact.Answer
@@ -55,14 +55,14 @@ type exactAnswer struct {
 	evidences []float64
 }
 
-// summed reports whether evidences are found by a sum over all models.
+// summed reports whether a run computes evidences by a sum over all models.
 func (p *Problem) summed() bool {
 	_, ok := space.Count(p.Target.space)
 	return ok && p.Slots == nil && p.Model.Likelihood.Conjugate() && p.Model.Slab == (exact.Slab{}) && len(p.Design.Predictors) > exact.WalkedGroups
 }
 
-// sumAll returns the sum over all models, or nil if a run makes none. It fails only if ctx is
-// cancelled.
+// sumAll returns the sum over all models, or nil if a run computes none. It returns an error only
+// if ctx is cancelled.
 func (p *Problem) sumAll(ctx gocontext.Context, progress func(done, total int)) (*exact.Answer, error) {
 	x := p.answered
 	x.lock.Lock()
@@ -79,7 +79,7 @@ func (p *Problem) sumAll(ctx gocontext.Context, progress func(done, total int)) 
 		x.answer, x.err = exact.Enumerate(ctx, problem)
 	}
 	if err := ctx.Err(); err != nil && x.answer == nil {
-		x.err = nil // another call may have time
+		x.err = nil // so that a later call can compute the sum
 		return nil, err
 	}
 	return x.answer, nil
@@ -96,8 +96,8 @@ func affordable(p *exact.Problem) bool {
 }
 
 // allEvidences returns the log evidences of all models that the prior allows, indexed by the bits
-// of their codes. It returns nil if a run makes no sum over all models, or if the sum does not list
-// them all.
+// of their codes. It returns nil if a run computes no sum over all models, or if the sum does not
+// list all models.
 func (p *Problem) allEvidences(ctx gocontext.Context) ([]float64, error) {
 	answer, err := p.sumAll(ctx, nil)
 	if err != nil || answer == nil || len(answer.Models) < answer.Count {
@@ -122,13 +122,13 @@ func maskOf(code []int32) (bits int) {
 	return bits
 }
 
-// sumModels returns the sum over all models for the engine. ok reports whether there is one.
+// sumModels returns the sum over all models for the engine. ok is false if a run computes none.
 func (p *Problem) sumModels(ctx gocontext.Context, progress func(done, total int)) (sum engine.Total, ok bool, err error) {
 	answer, err := p.sumAll(ctx, progress)
 	if err != nil || answer == nil || answer.Covered < wellCovered {
 		return sum, false, err
 	}
-	constant := p.Design.LogJacobian() // of the response's units, which targets leave out
+	constant := p.Design.LogJacobian() // targets leave out the units of the response
 	sum.Count, sum.LogEvidence = answer.Count, answer.LogEvidence-constant
 	covered := 0.0
 	for _, model := range answer.Models {
@@ -141,9 +141,9 @@ func (p *Problem) sumModels(ctx gocontext.Context, progress func(done, total int
 	return sum, true, nil
 }
 
-// knownMoments returns the posteriors of the coefficients on the scale of the table, and σ last if
-// it is unknown, averaged over all models with a positive probability. It returns nil if there is
-// no closed form, or if the closed form of a model fails.
+// knownMoments returns the posteriors of the coefficients on the scale of the table, followed by σ
+// if it is unknown, averaged over all models with a positive probability. It returns nil if there
+// is no closed form, or if the closed form of a model fails.
 func (p *Problem) knownMoments(ctx gocontext.Context, models []engine.Estimate) []Coefficient {
 	if p.Model.Slab != (exact.Slab{}) || !p.Model.Likelihood.Conjugate() && p.assigned() == nil {
 		return nil
@@ -170,8 +170,8 @@ func (p *Problem) knownMoments(ctx gocontext.Context, models []engine.Estimate) 
 	return p.coefficients(all)
 }
 
-// coefficients returns the rows of a result for posteriors of coefficients, σ last where it is
-// unknown.
+// coefficients returns the coefficients of a result from exact posteriors, which end with σ if it
+// is unknown.
 func (p *Problem) coefficients(all []exact.Coefficient) (rows []Coefficient) {
 	for j, c := range all {
 		name := p.Design.ScaleName()

@@ -22,8 +22,8 @@ func manyModels(t *testing.T, prior Prior) *Problem {
 	return simulatedProblem(t, design.Simulation{Rows: 60, Predictors: 17, Effects: 3, Correlation: 0.4, Seed: 5}, ModelOptions{Prior: prior})
 }
 
-// A run with more models than are listed uses the sum over all models of RunExact, and reports the
-// same numbers.
+// If there are more models than a run lists, it uses the sum over all models of RunExact and
+// reports the same numbers.
 func TestRunsSumOverManyModels(t *testing.T) {
 	testkit.Slow(t)
 	problem := manyModels(t, Prior{})
@@ -50,8 +50,8 @@ func TestRunsSumOverManyModels(t *testing.T) {
 	}
 }
 
-// Evidences that are found for all models together equal the evidences of single models, under
-// heredity too. If a sum does not list all models, each evidence is found alone.
+// Evidences that are computed for all models together equal the evidences of single models, under
+// heredity too. If a sum does not list all models, each evidence is computed alone.
 func TestEvidencesFoundTogether(t *testing.T) {
 	pairs := []string{"x0:x1", "x0:x2", "x0:x3", "x0:o", "x1:x2", "x1:x3", "x1:o", "x2:x3"}
 	interactions := interactionProblem(t, DesignOptions{Interactions: pairs}, ModelOptions{Heredity: StrongHeredity})
@@ -103,8 +103,8 @@ func TestSumModels(t *testing.T) {
 	require.InDelta(t, 1, covered, 1e-8)
 }
 
-// No sum is made if draws of the listed models would cover only a part of the posterior, if it
-// would take too much work, or if the run is cancelled. A cancelled sum may be made later.
+// No sum is computed if draws of the listed models would cover only a part of the posterior, if it
+// would take too much work, or if the run is cancelled. A later call can compute a cancelled sum.
 func TestSumsThatAreNotMade(t *testing.T) {
 	testkit.Slow(t)
 	spread := simulatedProblem(t, design.Simulation{Rows: 8, Predictors: 17, Seed: 5}, ModelOptions{Prior: Prior{Kind: UniformPrior}})
@@ -115,7 +115,7 @@ func TestSumsThatAreNotMade(t *testing.T) {
 	asked, err := manyModels(t, Prior{}).ExactProblem()
 	require.NoError(t, err)
 	require.True(t, affordable(&asked))
-	for columns, want := range map[int]bool{1: true, 6: false, 40: false} { // of each predictor
+	for columns, want := range map[int]bool{1: true, 6: false, 40: false} { // number of columns of each predictor
 		wide := exact.Problem{Y: slices.Repeat([]float64{1, -2}, 10), Noise: exact.Noise{SD: 2}}
 		for g := range asked.Groups {
 			wide.Groups = append(wide.Groups, nil)

@@ -20,7 +20,7 @@ type Target struct {
 	design   *Design
 	space    *space.Subsets
 	prior    Prior
-	heredity *heredity // nil: every model is allowed
+	heredity *heredity // nil if every model is allowed
 }
 
 // Space returns the set of subsets, which has one site per selectable predictor, in table order.
@@ -93,12 +93,12 @@ func (t *Target) active(code []int32) regression.Active {
 // jointSearch finds predictors that matter only together, or that replace predictors of a model.
 type jointSearch struct{ models }
 
-// together returns the models of [wide.Search.Together] around the model of a code.
+// together returns models found around the model of a code, as described at [wide.Search.Together].
 func (s jointSearch) together(ctx gocontext.Context, code []int32) (with, without [][]int32, err error) {
 	return s.bits().search().Together(ctx, s.members(code), s.code)
 }
 
-// instead returns the models of [wide.Search.Instead] around the model of a code.
+// instead returns models in place of the model of a code, as described at [wide.Search.Instead].
 func (s jointSearch) instead(ctx gocontext.Context, code []int32) ([][]int32, error) {
 	return s.bits().search().Instead(ctx, s.members(code), s.code)
 }

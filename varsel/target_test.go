@@ -17,8 +17,8 @@ import (
 	"github.com/transdim/vti/varsel/exact"
 )
 
-// likelihoodCase is a likelihood together with the plainest form of the log density of one
-// response.
+// likelihoodCase is a likelihood with the plainest form of the log density of one response, which
+// tests compare with.
 type likelihoodCase struct {
 	name   string
 	table  string
@@ -99,8 +99,8 @@ func TestLogJointAgainstLoops(t *testing.T) {
 	}
 }
 
-// loops returns log p(y, θ | m) by its definition, from the design rather than from the compressed
-// target.
+// loops returns log p(y, θ | m) by its definition, from all rows of the design rather than from the
+// compressed rows of the target.
 func (c likelihoodCase) loops(p *Problem, code []int32, theta []float64) (total float64) {
 	mask := p.Target.space.MaskRow(code, nil)
 	for j, on := range mask {

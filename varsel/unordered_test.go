@@ -56,7 +56,7 @@ func unorderedTables() []orderedTable {
 //
 //	∫ Π_k e^{n_k a_k} / (Σ_k e^{a_k})ⁿ = ∫ e^{nw} Π_k E[exp(n_k a − e^{w+a})] dw / Γ(n),
 //
-// The integrals are sums over even grids, whose errors fall faster than any power of the step.
+// Integrals are sums over even grids, whose errors fall faster than any power of the step.
 func nullCategories(o orderedTable, s float64) float64 {
 	const step = 0.05
 	counts := make([]float64, o.levels)
@@ -90,7 +90,7 @@ func nullCategories(o orderedTable, s float64) float64 {
 // threeCategories returns log p(y) by definition, for three categories with intercepts and slopes
 // on x. The log odds against the first category have prior standard deviations 10 for intercepts
 // and 1.5 for slopes, and correlation ½. It is a sum over an even grid in four dimensions, whose
-// step is small against the posterior. Few rows need no logarithms.
+// step is small against the posterior. With few rows, densities need no logarithms.
 func threeCategories(o orderedTable, x []float64) float64 {
 	const step = 0.7
 	n := len(x)
@@ -98,7 +98,7 @@ func threeCategories(o orderedTable, x []float64) float64 {
 		for a := -reach; a <= reach; a += step {
 			for b := -reach; b <= reach; b += step {
 				square := (a*a - a*b + b*b) / (0.75 * sd * sd)
-				if square < 32 { // a part in 10⁷ of the prior lies beyond
+				if square < 32 { // outside lies a part in 10⁷ of the prior
 					list = append(list, [2]float64{a, b})
 					prior = append(prior, math.Exp(-square/2)*step*step/(2*math.Pi*math.Sqrt(0.75)*sd*sd))
 				}
@@ -148,10 +148,9 @@ func isLevel(y, level float64) float64 {
 }
 
 // Evidences agree with integrals by definition. For ten categories with a predictor they agree with
-// importance sampling by NumPy, which has errors too: its coordinates are log odds against the
-// first category, and its 400,000 draws come from a t distribution around the mode that SciPy
-// finds. The limit of 4.5 standard errors gives a false alarm in one of 150,000 comparisons; there
-// are 16 comparisons.
+// importance sampling by NumPy. Its coordinates are log odds against the first category, and its
+// 400,000 draws come from a t distribution around the mode that SciPy finds. The limit of 4.5
+// standard errors gives a false alarm in one of 150,000 comparisons, and there are 16.
 func TestUnorderedEvidences(t *testing.T) {
 	testkit.Slow(t)
 	for _, o := range unorderedTables() {
@@ -204,7 +203,7 @@ func TestTwoCategoriesAreLogistic(t *testing.T) {
 		fits[kind] = fit
 	}
 	a, b := fits[likelihood.CategoricalKind], fits[likelihood.LogisticKind]
-	require.InDeltaSlice(t, b.mode, a.mode, 1e-3) // the precision at which steps end
+	require.InDeltaSlice(t, b.mode, a.mode, 1e-3) // steps of Newton's method end at this precision
 	for _, theta := range [][]float64{a.mode, {0, 0}, {-3, 2}, {30, -8}} {
 		require.InDelta(t, b.logJoint(theta), a.logJoint(theta), 1e-12)
 	}
@@ -241,8 +240,8 @@ func TestOrderOfLevels(t *testing.T) {
 	}
 }
 
-// The log density of the graph agrees with the log density on the host. Values on the scale of the
-// table map back to the coordinates, and give the same probabilities.
+// The log density of the computation graph agrees with the log density of the Go code. Values on
+// the scale of the table map back to the coordinates, and give the same probabilities.
 func TestUnorderedCoordinates(t *testing.T) {
 	o := unorderedTables()[0]
 	for i := range o.x {
@@ -279,7 +278,8 @@ func TestUnorderedCoordinates(t *testing.T) {
 	require.InDelta(t, 1.5/problem.Design.Scaling.SD[1], float64(priors.Coefficients[1].Prior.SD), 1e-12)
 }
 
-// The maximum of the likelihood, and its place, equal the results of multinom in R's nnet 7.3-18:
+// The maximum of the likelihood, and the coefficients at the maximum, equal the results of multinom
+// in R's nnet 7.3-18:
 //
 //	multinom(y ~ x + z, reltol = 1e-14, abstol = 1e-14, maxit = 1000)
 func TestMultinom(t *testing.T) {
@@ -309,7 +309,7 @@ func TestMultinom(t *testing.T) {
 	require.InDelta(t, -15.870144801879, fit.logJoint(theta)-prior, 1e-10)
 	fit.expandCategories(make([]float64, len(fit.eta)))
 	for j, v := range theta {
-		require.InDelta(t, 0, fit.step[j]+v/(fit.SD[j]*fit.SD[j]), 1e-6) // to the precision of R
+		require.InDelta(t, 0, fit.step[j]+v/(fit.SD[j]*fit.SD[j]), 1e-6) // without the prior the gradient is zero, to the precision of R
 	}
 }
 
@@ -339,8 +339,8 @@ func TestUnorderedRuns(t *testing.T) {
 	}
 }
 
-// A stored run predicts probabilities of its own rows and of new rows. A comparison gets back the
-// coordinates of its draws. Probabilities come from the draws in the file.
+// A stored run predicts probabilities of its own rows and of new rows. To compare runs, draws in
+// the file are mapped back to their coordinates. Probabilities come from the draws in the file.
 func TestUnorderedPredictions(t *testing.T) {
 	dir := t.TempDir()
 	var text strings.Builder
@@ -384,7 +384,7 @@ func TestUnorderedPredictions(t *testing.T) {
 	require.NoError(t, err)
 	want := make([]float64, 3)
 	for s := range draws.Len() {
-		v := draws.Values(s) // of the row with x 2 and g w
+		v := draws.Values(s) // for the row with x = 2 and g = w
 		e := []float64{1, math.Exp(v[0] + 2*v[2] + v[6]), math.Exp(v[1] + 2*v[3] + v[7])}
 		floats.AddScaled(want, 1/floats.Sum(e)/float64(draws.Len()), e)
 	}
@@ -407,8 +407,8 @@ func TestUnorderedPredictions(t *testing.T) {
 }
 
 // If the probabilities of categories depend on the square of a predictor, which is not in the
-// model, the check finds this and names the predictor. With the square in the model it finds
-// nothing.
+// model, the check of the model finds this and names the predictor. With the square in the model it
+// finds nothing.
 func TestUnorderedModelCheck(t *testing.T) {
 	random := stream.Rand(6, "bend")
 	const n = 300
@@ -468,7 +468,7 @@ func TestUnorderedSimulation(t *testing.T) {
 	beta := problem.toOriginal([][]int32{code}, mat.NewDense(1, len(fit.mode), fit.mode)).Values.RawRowView(0)
 	for e, effect := range data.Effects {
 		require.Equal(t, e, *effect.Category)
-		slopes := append([]float64{0}, beta[3*(1+e):3*(2+e)]...) // log odds by x of this effect
+		slopes := append([]float64{0}, beta[3*(1+e):3*(2+e)]...) // log odds of the categories, per unit of the predictor of this effect
 		other := (floats.Sum(slopes) - slopes[e]) / 3
 		require.InDelta(t, effect.Size, slopes[e]-other, 0.35) // four standard errors, which are 0.08
 	}

@@ -123,8 +123,8 @@ func Of(a, b *varsel.StoredRun, prior float64) (*Result, error) {
 	return r, nil
 }
 
-// common returns the names of the predictors that both runs select from, and counts the predictors
-// of only one run.
+// common returns the names of the predictors of both runs, and counts the predictors of only one
+// run.
 func (r *Result) common(a, b *varsel.StoredRun) (names []string, err error) {
 	x, y := a.Result.Data.Predictors, b.Result.Data.Predictors
 	places := placesOf(y)
@@ -145,8 +145,7 @@ func (r *Result) common(a, b *varsel.StoredRun) (names []string, err error) {
 const usedDraws = 4000
 
 // modelsOf returns the models of a run, without predictors that are not in names. It also returns
-// the factor by which variances are multiplied, since the effective number of draws is smaller than
-// their number.
+// the factor by which variances exceed the variances of independent draws.
 func modelsOf(r *varsel.StoredRun, names []string) (list []weightedModel, inflation float64, err error) {
 	drawn, independent, err := r.DrawnModels()
 	if err != nil {

@@ -20,8 +20,8 @@ type weightedModel struct {
 	draws   [blocks]float64
 }
 
-// sizes holds the number of predictors of a model of run A, of a model of run B, and the number
-// that both models have.
+// sizes holds the numbers of predictors of a model of run A, of a model of run B, and of both
+// models.
 type sizes struct{ a, b, shared int }
 
 // pairs summarises all pairs of a model of run A and a model of run B. For each sizes, count holds
@@ -133,9 +133,8 @@ func hypothesisOf(s sizes) int {
 }
 
 // estimate returns the posterior probabilities of the hypotheses with their standard errors, by the
-// jackknife over the blocks of A, and over the blocks of B. The variances from each run are
-// multiplied by its number in inflation. A standard error is at least the weight of one draw in
-// usedDraws.
+// jackknife over the blocks of A, and over the blocks of B. Variances are multiplied by inflation,
+// one number for each run. A standard error is at least the weight of one draw in usedDraws.
 func (p *pairs) estimate(odds float64, inflation [2]float64) (probability, se [hypotheses]float64) {
 	factors := p.factors(odds)
 	var whole [hypotheses]float64

@@ -30,9 +30,9 @@ func weigh(predictors int, probability func(subset uint) float64) (list []weight
 	return list
 }
 
-// The probabilities equal a sum over all pairs of subsets A and B. The joint prior is computed by
-// its definition: given A and the size of B, the probability of B is proportional to r for each
-// predictor that B shares with A.
+// The probabilities equal sums over all pairs of subsets A and B, with the joint prior by
+// definition: given A and the size of B, the probability of B is proportional to r^k for k shared
+// predictors.
 func TestHypothesesAreSumsOverPairs(t *testing.T) {
 	const predictors, prior = 5, 0.3
 	random := rand.New(rand.NewPCG(1, 2))
@@ -87,8 +87,7 @@ func TestHypothesesAreSumsOverPairs(t *testing.T) {
 	}
 }
 
-// If each model has one of p predictors, the prior probability that the two are the same is the
-// requested one. It is 1/p if the odds are 1.
+// Models of one predictor are the same with the requested prior probability (1/p if odds are 1).
 func TestPriorOfOnePredictorEach(t *testing.T) {
 	const predictors = 8
 	single := weigh(predictors, func(m uint) float64 {

@@ -148,12 +148,11 @@ func direction(values []float64, centre bool) []float64 {
 	return out
 }
 
-// duplicates returns, for each unit vector, the index of the first vector before it that equals it
-// up to sign, or -1 if there is none.
+// duplicates returns, for each unit vector, the first earlier vector equal to it up to sign, or -1.
 //
-// Equal vectors have equal projections on any direction. Only vectors whose absolute projections
-// are neighbours in sorted order are therefore compared: O(D n + D log D) instead of O(D² n) for D
-// vectors of length n.
+// Equal vectors have equal projections on any direction, so only neighbours among the sorted
+// absolute projections are compared: O(D n + D log D) instead of O(D² n), for D vectors of length
+// n.
 func duplicates(columns [][]float64) []int {
 	original, projection := slices.Repeat([]int{-1}, len(columns)), make([]float64, len(columns))
 	for k, column := range columns {
@@ -166,8 +165,8 @@ func duplicates(columns [][]float64) []int {
 		projection[k] = math.Abs(projection[k]) / math.Sqrt(norm)
 	}
 	order := rank.Order(len(columns), func(a, b int) int { return cmp.Compare(projection[a], projection[b]) })
-	// the distance of two vectors, √(2 (1 − |r|)) with r their correlation, bounds the distance of
-	// their projections
+	// the distance of vectors with correlation r, √(2 (1 − |r|)), bounds the distance of their
+	// projections
 	reach := 1.1 * math.Sqrt(2*collinearTol)
 	for a, k := range order {
 		for _, m := range order[a+1:] {

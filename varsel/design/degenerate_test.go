@@ -31,8 +31,7 @@ func TestDegenerate(t *testing.T) {
 	require.Len(t, d.Dropped, 4)
 	assert.Equal(t, Dropped{Name: "one", Reason: "is constant"}, d.Dropped[0])
 
-	// Of two equal columns, an always-in column is retained rather than an earlier selectable
-	// column.
+	// Of two equal columns, an always-in column stays, and an earlier selectable column is dropped.
 	d, err = New(data, Options{Target: "y", DropDegenerate: true, Always: []string{"minus"}, Exclude: []string{"twice"}})
 	require.NoError(t, err)
 	assert.Equal(t, []string{"b", "f"}, d.PredictorNames())
@@ -64,8 +63,7 @@ func TestDegenerateOnes(t *testing.T) {
 	require.NoError(t, err)
 	assert.Zero(t, d.Scaling.Level)
 
-	// If no column is constant, columns are not centred: scaled copies count as equal, shifted
-	// copies do not.
+	// If no column is constant, scaled copies are equal, and shifted copies are not.
 	d, err = New(data, Options{Target: "y", NoIntercept: true, Exclude: []string{"one", "minus", "flag"}})
 	require.NoError(t, err)
 	assert.Equal(t, -1, d.Scaling.Level)

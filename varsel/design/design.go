@@ -20,16 +20,14 @@ type PredictorGroup struct {
 	Columns []string `json:"columns"`
 }
 
-// Options sets the use of the columns of a table. Columns that it does not name are selectable
-// predictors.
+// Options sets the use of the columns of a table. All other columns are selectable predictors.
 type Options struct {
 	// Target is the response column; it must be set.
 	Target string `json:"target"`
 	// Likelihood decides which responses are valid and whether the response is scaled.
 	Likelihood likelihood.Kind `json:"likelihood"`
-	// Formula, if not empty, lists the terms. Each term is a predictor, whose columns enter and
-	// leave a model together. [Options.WithFormula] sets Formula, Target and the other fields that
-	// follow from a formula.
+	// Formula, if not empty, lists the terms. The columns of a term enter and leave a model
+	// together. [Options.WithFormula] sets Formula, Target and other fields.
 	Formula string `json:"formula,omitempty"`
 	// Always names columns, or terms of the formula, that are in every model.
 	Always []string `json:"always,omitempty"`
@@ -81,8 +79,7 @@ type Predictor struct {
 type Dropped struct {
 	Name   string
 	Reason string
-	// Original is the column that the dropped column duplicates; "" if the dropped column is
-	// constant.
+	// Original is the column that it duplicates; "" if it is constant.
 	Original string
 }
 
@@ -96,8 +93,7 @@ var ErrDegenerate = errors.New("predictors that carry no information")
 type Design struct {
 	// Path and Fingerprint identify the file of the data.
 	Path, Fingerprint string
-	// Target is the name of the response. Likelihood is the kind of likelihood that its values were
-	// checked for.
+	// Target is the name of the response, and Likelihood its kind of likelihood.
 	Target     string
 	Likelihood likelihood.Kind
 	// Levels are the two labels of a factor response, which stand for 0 and 1, or the labels of a
@@ -113,8 +109,7 @@ type Design struct {
 	// X is the design matrix [n, D].
 	X *mat.Dense
 	// Names are the names of the D columns: "(Intercept)", a name of the table, or "factor=level".
-	// All names differ: if a column of the table is called "(Intercept)", the intercept gets more
-	// parentheses.
+	// All differ: if a column is called "(Intercept)", the intercept gets more parentheses.
 	Names []string
 	// Intercept is the coordinate of the column of ones that is not in the table, -1 for none.
 	Intercept int
@@ -124,8 +119,7 @@ type Design struct {
 	Predictors []Predictor
 	// Scaling maps coefficients back to the scale of the table.
 	Scaling Scaling
-	// Places [n] holds the number of each row in the file. PlaceUnit is the unit of these numbers,
-	// "line" or "row".
+	// Places [n] holds the number of each row in the file, in units of PlaceUnit ("line" or "row").
 	Places    []int
 	PlaceUnit string
 	// DroppedRows counts the rows left out by the policies DropNA and MeanNA, and FilledCells the
@@ -133,8 +127,7 @@ type Design struct {
 	DroppedRows, FilledCells int
 	// Dropped lists the columns left out as degenerate.
 	Dropped []Dropped
-	// Statistics holds the summary statistics that X and Y represent; nil if X and Y are rows of
-	// data.
+	// Statistics holds the summary statistics behind X and Y; nil if X and Y are rows of data.
 	Statistics *Statistics
 
 	// logSum is Σ log y if the logarithm of the response is fitted, less the log of the number of
@@ -273,8 +266,7 @@ func OfColumns(x *mat.Dense, y []float64, kind likelihood.Kind) *Design {
 	return d
 }
 
-// expandTrials returns the table with a row for each trial, and the results of the trials, if the
-// response counts successes.
+// expandTrials returns the table with a row for each trial, and the results of all trials.
 func (d *Design) expandTrials(t *table.Table, opt Options) (*table.Table, []float64, error) {
 	if !opt.Likelihood.Binary() {
 		return t, nil, fmt.Errorf("%s: trials %q are for the %s likelihood; this one is %s", t.Path, opt.Trials, likelihood.LogisticKind, opt.Likelihood)
@@ -335,8 +327,7 @@ func trialsOf(t *table.Table, opt Options) (*likelihood.Trials, error) {
 	return likelihood.NewTrials(t, fmt.Sprintf("%q", opt.Target), columns[0], columns[1], opt.Target, opt.Trials)
 }
 
-// arrange orders the columns (intercept, always-in columns, selectable columns), and records their
-// names and coordinates.
+// arrange orders the columns (intercept, always in, selectable) and records names and coordinates.
 func (d *Design) arrange(predictors []rawPredictor, intercept bool, rows int) []rawColumn {
 	var columns []rawColumn
 	d.Intercept = -1
@@ -382,8 +373,7 @@ func (d *Design) arrange(predictors []rawPredictor, intercept bool, rows int) []
 	return columns
 }
 
-// FreeName returns name, in as few pairs of parentheses as make it different from all names in
-// taken.
+// FreeName returns name, in parentheses as long as it equals one of the names in taken.
 func FreeName(name string, taken []string) string {
 	for slices.Contains(taken, name) {
 		name = "(" + name + ")"
@@ -423,8 +413,8 @@ func (opt Options) offsets(t *table.Table) ([]float64, error) {
 	return values, nil
 }
 
-// validateCategories returns an error if options do not suit a categorical response, or suit only
-// such a response and it is not one.
+// validateCategories returns an error for options that do not suit the response, categorical or
+// not.
 func (opt Options) validateCategories() error {
 	switch kind := opt.Likelihood; {
 	case !kind.HasCategories() && opt.Levels != nil:

@@ -25,8 +25,7 @@ const formulaTable = `y,x,z,f,p,q,n
 1,6,5,c,0.209946584002,-0.328808496332,2
 `
 
-// Terms of a formula are computed for new rows as for the rows of the run: means and polynomials
-// come from the table of the run.
+// Terms of new rows are computed with the means and polynomials of the table of the run.
 func TestFormulaRows(t *testing.T) {
 	data := parseTable(t, formulaTable)
 	options, err := Options{}.WithFormula("y ~ poly(x, 2)*f + scale(z):x")

@@ -22,8 +22,7 @@ type Fresh struct {
 	// Places [n] holds the number of each row in the file, in units of Unit ("line" or "row").
 	Places []int
 	Unit   string
-	// Notes name rows left out, and predictors with values outside their range in the design's
-	// table.
+	// Notes name rows left out, and predictors outside their range in the design's table.
 	Notes []string
 }
 

@@ -77,9 +77,8 @@ func interactions(t *table.Table, predictors []rawPredictor, asked []string, sta
 	return products, nil
 }
 
-// product multiplies two predictors. If standardize is true it first centres and scales them by the
-// mean and the standard deviation of their first rows, to which the run is fitted. The argument
-// seen is the number of these rows.
+// product multiplies two predictors. If standardize is true it first centres and scales them by
+// mean and standard deviation of the first rows, to which the run is fitted; seen is their number.
 func product(left, right []float64, seen int, standardize bool) []float64 {
 	values := slices.Repeat([]float64{1}, len(left))
 	for _, column := range [][]float64{left, right} {

@@ -13,8 +13,7 @@ import (
 type layout struct {
 	blocks  []block
 	factors map[string]bool
-	// terms are the terms of a formula; standardize says whether numeric columns in products are
-	// centred and scaled
+	// terms of a formula; standardize says whether to standardise numeric columns in products
 	terms       []formula.Term
 	standardize bool
 	offset      []string // columns of the offset
@@ -174,8 +173,7 @@ func (l *layout) used(opt Options) []string {
 }
 
 // expand reads the columns of every predictor: numbers unchanged, a factor as one 0/1 indicator per
-// level but the first. The argument seen is the number of rows, the first ones, to which the run is
-// fitted.
+// level but the first. The run is fitted to the first rows; seen is their number.
 func (l *layout) expand(t *table.Table, seen int) ([]rawPredictor, error) {
 	predictors := make([]rawPredictor, len(l.blocks))
 	for i, b := range l.blocks {

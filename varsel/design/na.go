@@ -52,8 +52,7 @@ func (l *layout) complete(t *table.Table, opt Options) (complete *table.Table, d
 	return complete, dropped, filled, nil
 }
 
-// markers divides the used columns into predictors that are genotypes, given as numbers instead of
-// labels, and all other columns.
+// markers divides the used columns into predictors that are numeric genotypes, and all others.
 func (l *layout) markers(t *table.Table, opt Options) (markers, others []string, err error) {
 	first := len(opt.responseColumns()) + len(l.offset)
 	for i, name := range l.used(opt) {

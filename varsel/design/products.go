@@ -56,8 +56,7 @@ func NewProducts(columns [][]float64, y []float64, beyond float64) *Products {
 }
 
 // factor returns the Cholesky factor L of X'X, where X has the given columns of the design, and
-// L⁻¹X'y. ok is false if a pivot is at most the fraction share of its diagonal entry of X'X
-// ([dense.Factorize]).
+// L⁻¹X'y. ok is false if a pivot is at most the fraction share of its diagonal entry of X'X.
 func (p *Products) factor(columns []int, share float64) (factor dense.Factor, y []float64, ok bool) {
 	k := len(columns)
 	inner := make([]float64, k*k)

@@ -70,12 +70,11 @@ func (s *Scaling) Shift(beta []float64) (sum float64) {
 	return sum
 }
 
-// Slope returns the derivative of β_j, the coefficient on the scale of the table, in θ_j, the
-// coefficient on the working scale.
+// Slope returns the derivative ∂β_j/∂θ_j of the map that [Scaling] describes.
 func (s *Scaling) Slope(j int) float64 { return s.YSD / s.SD[j] }
 
-// buffer returns dst, or a new slice if dst is nil. It panics if lengths do not match; name is the
-// function that the message names.
+// buffer returns dst, or a new slice if dst is nil. It panics in the function name if lengths
+// differ.
 func (s *Scaling) buffer(name string, dst, from []float64) []float64 {
 	if len(from) != len(s.SD) || dst != nil && len(dst) != len(from) {
 		panic(fmt.Sprintf("design: Scaling.%s: lengths %d and %d for %d coefficients", name, len(dst), len(from), len(s.SD)))
@@ -158,7 +157,7 @@ func centreAndSpread(values []float64, centre bool) (mean, sd float64) {
 	return 0, math.Sqrt(squares / float64(len(values)-1))
 }
 
-// usable reports whether dividing by sd keeps full precision.
+// usable reports whether values of this mean and spread sd lose no precision when divided by sd.
 func usable(mean, sd float64) bool {
 	const tiny = 1e-150 // squares of smaller numbers lose digits
 	return sd > tiny && sd < 1/tiny && !math.IsInf(mean, 0) && !math.IsNaN(mean)
@@ -186,11 +185,12 @@ func (d *Design) Censored() bool {
 	return d.Likelihood.Survival() && slices.ContainsFunc(d.Y, func(y float64) bool { return y < 0 })
 }
 
-// inUnits undoes the scaling of a value, to 12 digits, so that equal cells of the table are equal.
+// inUnits undoes the scaling of a value, to 12 digits, so that equal values of the table stay
+// equal.
 func inUnits(value, mean, sd float64) float64 {
 	rounded, err := strconv.ParseFloat(strconv.FormatFloat(mean+sd*value, 'e', 11, 64), 64)
 	if err != nil {
-		return mean + sd*value // beyond the range of float64
+		return mean + sd*value // overflow of the rounding
 	}
 	return rounded
 }
@@ -198,7 +198,7 @@ func inUnits(value, mean, sd float64) float64 {
 // Column returns column j of the design matrix in the units of the table, to 12 digits.
 func (d *Design) Column(j int) []float64 {
 	values := mat.Col(nil, j, d.X)
-	var known [4][2]float64 // values seen last, in both units: genotypes have three
+	var known [4][2]float64 // the last four different values, scaled and unscaled; genotypes have three values
 	count := 0
 next:
 	for i, v := range values {
@@ -224,6 +224,6 @@ func (d *Design) Response() []float64 {
 	return values
 }
 
-// ScaleName returns the name, among the coefficients, of the noise scale or of the other parameter
-// of the response. If the table has a column of that name, the name gets parentheses.
+// ScaleName returns the name, among the coefficients, of the second parameter of the likelihood,
+// such as the noise scale. If the table has a column of that name, the name gets parentheses.
 func (d *Design) ScaleName() string { return FreeName(d.Likelihood.Scale(), d.Names) }

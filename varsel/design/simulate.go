@@ -17,20 +17,20 @@ import (
 )
 
 // Simulation describes a data set to simulate: normal predictors, whose neighbours are correlated,
-// and few effects. The k-th of s effects has absolute size 1 − 0.7 (k−1)/(s−1), a random sign and a
-// random place. A zero stands for the default, if there is one.
+// and s effects. The k-th effect has absolute size 1 − 0.7 (k−1)/(s−1), a random sign and a random
+// place. A field of zero stands for its default, if it has one.
 type Simulation struct {
 	// Rows is the number of observations, by default 300. Predictors is the number of selectable
 	// predictors, by default 1,000.
 	Rows, Predictors int
-	// Effects is the number of predictors that matter, by default 8.
+	// Effects is the number s of predictors with an effect, by default 8.
 	Effects int
 	// Correlation is the correlation of neighbouring predictors, from 0 to below 1.
 	Correlation float64
 	// Noise is the standard deviation of the noise, by default 1.
 	Noise float64
-	// Likelihood is the distribution of y around the sum of the effects, on the scale of the link
-	// and with its default shape; the zero value is GaussianKind.
+	// Likelihood is the distribution of y, whose linear predictor is the sum of the effects and
+	// whose shape is the default. The zero value is GaussianKind.
 	Likelihood likelihood.Kind
 	// Seed is the seed of the random numbers.
 	Seed uint64
@@ -72,20 +72,20 @@ type Effect struct {
 	Category *int `json:"category,omitempty"`
 }
 
-// SimulatedData is a simulated data set with its truth.
+// SimulatedData is a simulated data set with its true effects.
 type SimulatedData struct {
 	// Names are the names of Columns: the predictors x1, x2, …, then y.
 	Names []string
 	// Columns holds the values of each column.
 	Columns [][]float64
-	// Effects are the predictors that matter, in the order of the columns.
+	// Effects are the predictors with an effect, in the order of the columns.
 	Effects []Effect
 }
 
 // simulatedDigits is the number of significant digits of a simulated value, in memory as in a file.
 const simulatedDigits = 6
 
-// Simulate draws a data set. The same simulation gives the same data.
+// Simulate draws a data set. Equal simulations give equal data.
 func Simulate(s Simulation) (*SimulatedData, error) {
 	if err := s.Validate(); err != nil {
 		return nil, err
@@ -155,8 +155,8 @@ func (d *SimulatedData) simulate(s Simulation, random *rand.Rand) {
 // simulatedCategories is the number of categories of a simulated response.
 const simulatedCategories = 4
 
-// categories draws categories without an order. The predictors with an effect go through the
-// categories in turn: each changes the log odds of one category against all others.
+// categories draws categories without an order. Each predictor with an effect belongs to one
+// category, in turn: it changes the log odds of one category against all others.
 func (d *SimulatedData) categories(rows int, random *rand.Rand) []float64 {
 	scores := make([][]float64, simulatedCategories)
 	for k := range scores {
@@ -172,7 +172,7 @@ func (d *SimulatedData) categories(rows int, random *rand.Rand) []float64 {
 	y := make([]float64, rows)
 	for i := range y {
 		best := math.Inf(-1)
-		for k := range scores { // of scores with Gumbel noise the largest has the probabilities of a softmax
+		for k := range scores { // the largest of scores with Gumbel noise is a draw from their softmax
 			if value := scores[k][i] - math.Log(random.ExpFloat64()); value > best {
 				best, y[i] = value, float64(k)
 			}
@@ -181,7 +181,7 @@ func (d *SimulatedData) categories(rows int, random *rand.Rand) []float64 {
 	return y
 }
 
-// responseRow returns the distribution of the response.
+// responseRow returns the distribution of the response given its linear predictor.
 func (s Simulation) responseRow() likelihood.Row {
 	if s.Likelihood.Ordered() {
 		c := likelihood.NewCategories(s.Likelihood, simulatedCategories)

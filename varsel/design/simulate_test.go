@@ -24,8 +24,8 @@ func (d *SimulatedData) residuals() []float64 {
 	return r
 }
 
-// Moments of a large data set agree with its description, within four standard errors of about
-// 1/√n. Each number gives a false alarm in one of 1e4 seeds; the seed is fixed.
+// Moments of a large data set agree with its description to four standard errors (of about 1/√n).
+// Each comparison gives a false alarm in one of 1e4 seeds; the seed is fixed.
 func TestSimulate(t *testing.T) {
 	const rows = 20000
 	s := Simulation{Rows: rows, Predictors: 12, Effects: 4, Correlation: 0.6, Noise: 0.5, Seed: 3}

@@ -14,8 +14,8 @@ import (
 	"github.com/transdim/vti/table"
 )
 
-// Statistics holds the sufficient statistics of a Gaussian regression with an intercept: the
-// posterior depends on the rows through them alone.
+// Statistics holds the sufficient statistics of a Gaussian regression with an intercept, given
+// which the posterior does not depend on the rows.
 type Statistics struct {
 	// Names holds the names of the p predictors.
 	Names []string
@@ -26,49 +26,50 @@ type Statistics struct {
 	// SD holds the standard deviations of the predictors, divided by the standard deviation of the
 	// response. It is nil if they are not known.
 	SD []float64
-	// Shrink is the weight s in (1−s) R + s I, which replaces the correlations R. It must be set
+	// Shrink is a weight s. The correlations R are replaced by (1−s) R + s I. Shrink must be set
 	// before the design is made.
 	Shrink float64
-	// LDSamples is the number of rows that the correlations come from, if these are not the rows of
-	// Along; else 0.
+	// LDSamples is the number of rows behind Correlations if they come from other rows than Along
+	// (a reference sample), and 0 otherwise.
 	LDSamples int
 	// Linear holds the inner products of the response with the columns of the design, the intercept
 	// first [1+p].
 	Linear []float64
-	// Explained is the share of the response's variance that all predictors explain together. More
-	// than 1 is impossible in one sample.
+	// Explained is the share of the response's variance that all predictors explain together. It
+	// exceeds 1 only if the statistics come from different samples.
 	Explained float64
 	// Apart lists the dropped duplicates whose correlation with the response differs from the
-	// correlation of the predictor that was kept.
+	// correlation between the response and the predictor that they duplicate.
 	Apart []string
 }
 
 const (
 	// asymmetric is the largest accepted difference between a correlation and its mirror image, and
-	// unequal the largest accepted distance of a diagonal entry from 1. They allow for single
-	// precision and text of six digits.
+	// unequal the largest accepted distance of a diagonal entry from 1. They are wide enough for
+	// numbers in single precision and in text of six digits.
 	asymmetric, unequal = 1e-5, 1e-3
-	// leastPivot is the variance of a predictor given other predictors below which it counts as
-	// their linear function. It is a thousand times the rounding with some thousand predictors.
+	// leastPivot is a variance of a predictor given other predictors. With a smaller one it counts
+	// as their linear function. It is a thousand times the rounding error of some thousand
+	// predictors.
 	leastPivot = 1e-11
 	// leastLeft is the largest accepted difference between correlations and the inner products of
-	// the design that stands for them. It is also the least share of the response's variance that
-	// stays unexplained, so that every model has a density even if statistics contradict each
-	// other.
+	// the design made from them. It is also the smallest share of the response's variance that all
+	// predictors leave unexplained: a smaller share, from statistics that contradict each other, is
+	// raised to it, so that every model has a density.
 	leastLeft = 1e-9
-	// leastLeftOfModel is the least share of the squares that a model may leave. It keeps ten
-	// digits of this share.
+	// leastLeftOfModel is the smallest share of the squares of the response that a model may leave
+	// unexplained. Ten digits of this share are then right.
 	leastLeftOfModel = 1e-5
-	// roundedZ is the largest accepted difference between z-scores of duplicates, for z-scores of
-	// two decimals.
+	// roundedZ is the largest accepted difference between z-scores of duplicates, which may be
+	// rounded to two decimals.
 	roundedZ = 0.0101
 )
 
-// ReadStatistics reads the statistics of the given number of rows. scores has one predictor in each
-// row. Its first column holds the name. The column z holds the t statistic of the regression on
-// this predictor alone; the columns beta and se, which may replace it, hold the coefficient of that
-// regression and its standard error. ld holds the correlations of predictors. It has a row and a
-// column for each predictor, named in its header.
+// ReadStatistics reads the statistics of a regression with the given number of rows. The table
+// scores has a row for each predictor. Its first column holds the name. The column z holds the t
+// statistic of the regression on this predictor alone; two columns beta and se may replace it, with
+// the coefficient of this regression and its standard error. The table ld holds the correlations of
+// the predictors. It has a row and a column for each predictor, named in its header.
 func ReadStatistics(scores, ld *table.Table, rows int) (*Statistics, error) {
 	if rows < 3 {
 		return nil, fmt.Errorf("%s: got %d samples, want the number behind the statistics, at least 3", scores.Path, rows)
@@ -114,12 +115,12 @@ func ReadStatistics(scores, ld *table.Table, rows int) (*Statistics, error) {
 	return s, nil
 }
 
-// readMatrix reads correlations in the order of the names.
+// readMatrix reads the correlations, and orders them as Names.
 func (s *Statistics) readMatrix(ld *table.Table) error {
 	p := len(s.Names)
 	columnOf, names := map[string]int{}, ld.Names()
 	if first, err := ld.Lookup(names[0]); err == nil && first.Kind == table.Factor && len(names) == p+1 {
-		names = names[1:] // names of rows, as R writes them
+		names = names[1:] // the first column holds the names of the rows, as R writes them
 	}
 	for k, name := range names {
 		columnOf[name] = k
@@ -134,7 +135,7 @@ func (s *Statistics) readMatrix(ld *table.Table) error {
 		if !ok {
 			return fmt.Errorf("%s: no column is named %q, as a predictor of the statistics is", ld.Path, name)
 		}
-		delete(columnOf, name) // a second one of the name is not found
+		delete(columnOf, name) // so that a repeated name is an error
 		place[j] = k
 	}
 	for j, name := range s.Names {
@@ -164,9 +165,8 @@ func (s *Statistics) readMatrix(ld *table.Table) error {
 	return nil
 }
 
-// OfStatistics returns the design of statistics. Its X and Y are few rows with the same inner
-// products as the rows that the statistics come from, for which they stand. It takes over the
-// memory of the correlations.
+// OfStatistics returns the design that represents statistics: its X and Y are few rows with the
+// same inner products as the rows behind the statistics. It overwrites the correlations.
 func OfStatistics(path string, s *Statistics, opt Options) (*Design, error) {
 	d := &Design{Path: path, Target: opt.Target, Likelihood: opt.Likelihood, Statistics: s, Always: []int{0}, Names: []string{FreeName(InterceptName, s.Names)}}
 	if err := d.shrink(opt.DropDegenerate); err != nil {
@@ -180,7 +180,7 @@ func OfStatistics(path string, s *Statistics, opt Options) (*Design, error) {
 	rows := len(factor)
 	d.X, d.Y, d.Scaling = mat.NewDense(1+rows, p+1, nil), make([]float64, 1+rows), NewScaling(p+1)
 	d.X.Set(0, 0, math.Sqrt(float64(s.Rows)))
-	rest := make([]float64, p) // of the products with the response
+	rest := make([]float64, p) // products with the response, less the part of the rows of X so far
 	floats.AddScaled(rest, root, s.Along)
 	for k, row := range factor {
 		floats.AddScaled(d.X.RawRowView(1 + k)[1:], root, row)
@@ -206,7 +206,7 @@ func OfStatistics(path string, s *Statistics, opt Options) (*Design, error) {
 	return d, nil
 }
 
-// Of returns the correlation of two columns of the design.
+// Of returns the correlation of two columns of the design, which are not the intercept.
 func (s *Statistics) Of(j, k int) float64 { return s.Correlations[(j-1)*len(s.Names)+k-1] }
 
 // Inner returns the inner product of two columns of the design. Column 0 is the intercept.
@@ -225,8 +225,8 @@ func (s *Statistics) Products() *Products {
 	return &Products{Inner: s.Inner, Stored: true, Linear: s.Linear, squares: float64(s.Rows-1) * s.Explained, beyond: s.unexplained(), leastPivot: leastPivot, leastLeft: leastLeftOfModel}
 }
 
-// shrink shrinks the correlations. It drops duplicates if drop is set, and returns an error if
-// there are any otherwise.
+// shrink shrinks the correlations, as Statistics.Shrink says. If drop is set it drops duplicates;
+// otherwise duplicates are an error.
 func (d *Design) shrink(drop bool) error {
 	s := d.Statistics
 	p := len(s.Names)
@@ -270,7 +270,7 @@ func (d *Design) shrink(drop bool) error {
 }
 
 // Residual returns the number of observations beyond the rows of X, and their sum of squares, which
-// does not depend on coefficients. It returns 0 and 0 for a design without statistics.
+// does not depend on coefficients. Both are 0 for a design made from rows of data.
 func (d *Design) Residual() (more int, squares float64) {
 	s := d.Statistics
 	if s == nil {
@@ -279,19 +279,19 @@ func (d *Design) Residual() (more int, squares float64) {
 	return s.Rows - len(d.Y), s.unexplained()
 }
 
-// unexplained returns the sum of squares that no coefficient changes.
+// unexplained returns the sum of squares of the response that no coefficients reduce.
 func (s *Statistics) unexplained() float64 {
 	return float64(s.Rows-1) * math.Max(1-s.Explained, leastLeft)
 }
 
-// Given returns the weights of other predictors in the expectation of predictor j's correlation
-// with the response. The other predictors are those in also and the predictors most correlated with
-// j, up to the number most. variance is the share of the variance of j that the other predictors do
-// not explain.
+// Given returns the weights with which correlations between other predictors and the response
+// predict the correlation between predictor j and the response. The other predictors are those in
+// the argument also, and the predictors most correlated with j, at most the number most. variance
+// is the share of the variance of j that the other predictors do not explain.
 func (s *Statistics) Given(j, most int, also []int) (weights []float64, others []int, variance float64) {
 	p := len(s.Names)
 	row := s.Correlations[j*p : (j+1)*p]
-	least := 0.0 // absolute correlation of the last of others
+	least := 0.0 // absolute correlation between j and the last of others
 	for k, r := range row {
 		if r = math.Abs(r); k == j || len(others) == most && r <= least {
 			continue
@@ -326,6 +326,6 @@ func (s *Statistics) Given(j, most int, also []int) (weights []float64, others [
 	return weights, others, variance
 }
 
-// ridge is added to the variances of the other predictors in [Statistics.Given]. It is a thousand
-// times the rounding of duplicates.
+// ridge is added to the variances of the other predictors in [Statistics.Given], since some may be
+// duplicates. It is a thousand times the rounding error of their correlation.
 const ridge = 1e-10

@@ -14,36 +14,37 @@ import (
 	"github.com/transdim/vti/varsel/design"
 )
 
-// MaxGroups is the largest number of selectable predictors that [Enumerate] takes: 2^25 models,
-// minutes of work and half a gigabyte.
+// MaxGroups is the largest number of selectable predictors of [Enumerate]: 2^25 models take minutes
+// and half a gigabyte.
 const MaxGroups = 25
 
 // Problem is a Gaussian linear model with independent normal priors on the coefficients,
 //
 //	y ~ N(X_m θ_m, σ² I),   θ_j ~ N(PriorMean_j, PriorSD_j²),
 //
-// where model m uses the Always coordinates and the coordinates of its groups, on the working
-// scale.
+// where model m uses the coordinates in Always and the coordinates of its groups, on the working
+// scale (standardised columns).
 type Problem struct {
 	// X [n, D] is the design matrix and Y [n] the response.
 	X *mat.Dense
 	Y []float64
-	// More is the number of further observations. Their sum of squares is Residual for any
-	// coefficients.
+	// More is the number of further observations, whose sum of squares, Residual, does not depend
+	// on coefficients.
 	More     int
 	Residual float64
-	// Always and Groups divide the D coordinates; group s is the s-th selectable predictor.
+	// Always holds the coordinates that are in every model, and Groups the coordinates of each
+	// selectable predictor. Every coordinate is in one of them.
 	Always []int
 	Groups [][]int
-	// PriorMean [D] may be nil for zeros; PriorSD [D] is positive.
+	// PriorMean [D] is nil if all means are zero. PriorSD [D] is positive.
 	PriorMean, PriorSD []float64
 	// Noise is the prior of σ, or its known value.
 	Noise Noise
-	// Slab, when not zero, is the prior of the coefficients of groups, for an unknown σ. The other
-	// coefficients and log σ then have flat priors.
+	// Slab, when not zero, is the prior of the coefficients of groups, for an unknown σ. The
+	// coefficients in Always and log σ then have flat priors.
 	Slab Slab
 	// Prior is the prior over models. Allowed, when set, reports whether a model is possible.
-	// LogMass is the log of the prior probability of the possible models.
+	// LogMass is the log of their total probability, by which Prior is divided.
 	Prior   space.Prior
 	Allowed func(code []int32) bool
 	LogMass float64
@@ -82,11 +83,11 @@ type Answer struct {
 	Models  []Subset
 	Covered float64
 	// Coefficients [D] are in the order of the columns of X, followed by σ where it is unknown.
-	// They are absent for a Slab, whose coefficients have no quantiles in closed form.
+	// They are absent if Slab is not zero, whose coefficients have no quantiles in closed form.
 	Coefficients []Coefficient
 }
 
-// Validate reports a missing or contradictory part of the problem.
+// Validate returns an error that names a missing or contradictory part of the problem.
 func (p *Problem) Validate() error {
 	if p.X == nil {
 		return errors.New("exact: got no design matrix X")

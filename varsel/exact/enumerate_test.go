@@ -151,7 +151,7 @@ func (p *Problem) active(code []int32) []int {
 }
 
 // naiveAnswer sums the results of naiveModel over all models. It returns the log evidence,
-// inclusion probabilities, and the first two moments of the coefficients on the reported scale.
+// inclusion probabilities, and the first two moments of the coefficients on the scale of the table.
 func naiveAnswer(p *Problem) (logEvidence float64, models map[string]float64, inclusion, mean, sd []float64) {
 	_, dim := p.X.Dims()
 	groups := len(p.Groups)
@@ -188,7 +188,7 @@ func naiveAnswer(p *Problem) (logEvidence float64, models map[string]float64, in
 		for g := range code {
 			inclusion[g] += weight * float64(code[g])
 		}
-		// the map to the reported scale, column by column
+		// the map of coefficients to the scale of the table, column by column
 		offset := scaling.ToOriginal(nil, make([]float64, dim))
 		linear := mat.NewDense(dim, max(len(active), 1), nil)
 		for a, j := range active {
@@ -259,7 +259,8 @@ func TestEnumerateAgainstDense(t *testing.T) {
 			r, err := Enumerate(context.Background(), p)
 			require.NoError(t, err)
 			logEvidence, models, inclusion, mean, sd := naiveAnswer(&p)
-			// The oracle factorises V = XSX' + σ²I: its rounding grows with V's condition.
+			// The dense computation factorises V = XSX' + σ²I. Its rounding grows with V's
+			// condition number.
 			var largest float64
 			for i := range p.X.RawMatrix().Data {
 				sd := p.PriorSD[i%len(p.PriorSD)] * p.X.RawMatrix().Data[i]
@@ -299,8 +300,8 @@ func TestEnumerateAgainstDense(t *testing.T) {
 	}
 }
 
-// TestEnumerateDenseNotices requires that the comparison fails for a prior that is off by one part
-// in a million.
+// TestEnumerateDenseNotices requires that the comparison with dense computations fails if a prior
+// is off by one part in a million.
 func TestEnumerateDenseNotices(t *testing.T) {
 	p := randomProblem(1, 25, [][]int{{1}, {2}, {3}}, 4)
 	want, _, _, _, _ := naiveAnswer(&p)
@@ -310,8 +311,8 @@ func TestEnumerateDenseNotices(t *testing.T) {
 	assert.Greater(t, math.Abs(want-r.LogEvidence), 2e-9)
 }
 
-// TestEnumerateUnits requires that standardised data and the Jacobian give the evidence in original
-// units.
+// TestEnumerateUnits requires that the evidence of standardised data, plus the log Jacobian, is the
+// evidence in the units of the table.
 func TestEnumerateUnits(t *testing.T) {
 	data := readTable(t, "hald.csv")
 	d, err := design.New(data, design.Options{Target: "y"})

@@ -20,9 +20,9 @@ import (
 //
 //	v₀ ~ N(u₀, σ²),   v₁ ~ N(s u₁, s σ²),   σ² ~ InvGamma(N/2, S(1 − s r)/2),   s = g/(1 + g).
 //
-// S is the sum of squares that X₀ leaves of the response, S r the part of S that X₁ explains, and N
-// the number of rows less the number of columns of X₀. If X₁ has p₁ columns, the Bayes factor
-// against X₀ alone is (Liang et al. 2008)
+// S is the residual sum of squares of the response given X₀ alone, r the share of S that X₁
+// explains, and N the number of rows less the number of columns of X₀. If X₁ has p₁ columns, the
+// Bayes factor against X₀ alone is (Liang et al. 2008)
 //
 //	(1 + g)^((N − p₁)/2) (1 + g (1 − r))^(−N/2).
 type GPrior struct {
@@ -41,15 +41,14 @@ type GPrior struct {
 	logEvidence        float64
 }
 
-// dependent is the least length of the part of a column outside the span of other columns, relative
-// to the length of the column. A column with a shorter part counts as a linear combination of the
-// others.
+// dependent is a length relative to the length of a column. If the part of a column outside the
+// span of other columns is shorter, the column counts as their linear combination.
 const dependent = 1e-10
 
-// NewGPrior returns the posterior of a model with the given columns and response y. always reports
-// for each column whether it is in every model. more is the number of further rows, whose sum of
-// squares residual no column explains; see [Compress]. selectable is the number of all columns that
-// can be in a model.
+// NewGPrior returns the posterior of a model with the given columns and response y. The argument
+// always tells for each column if it is in every model. more is the number of further rows, and
+// residual their sum of squares, which no column explains (see [Compress]). selectable is the
+// number of all columns that can be in a model.
 func NewGPrior(slab Slab, columns [][]float64, always []bool, y []float64, more int, residual float64, selectable int) (*GPrior, error) {
 	m := &GPrior{}
 	for _, fixed := range []bool{true, false} {
@@ -73,7 +72,7 @@ func NewGPrior(slab Slab, columns [][]float64, always []bool, y []float64, more 
 	for j, k := range m.order {
 		column := columns[k]
 		w, r := append([]float64(nil), column...), make([]float64, j+1)
-		for range 2 { // twice is enough for orthogonality to rounding
+		for range 2 { // two rounds make the columns orthogonal up to rounding
 			for i, other := range q {
 				inner := floats.Dot(other, w)
 				r[i] += inner
@@ -118,7 +117,7 @@ func NewGPrior(slab Slab, columns [][]float64, always []bool, y []float64, more 
 	return m, nil
 }
 
-// integrate finds the posterior of log g, and returns the log Bayes factor against X₀ alone.
+// integrate finds the posterior of log g, and returns the log Bayes factor against only X₀.
 func (m *GPrior) integrate(slab Slab, rows, selectable int) (logBayes float64, err error) {
 	logBayesAt := func(x float64) float64 {
 		g := math.Exp(x)
@@ -144,11 +143,11 @@ func (m *GPrior) integrate(slab Slab, rows, selectable int) (logBayes float64, e
 	return integral.Log, nil
 }
 
-// LogEvidence returns log p(y | m). It lacks a constant that all models share, from the flat priors
-// of log σ and of the coefficients in every model.
+// LogEvidence returns log p(y | m), up to a constant that all models share: the priors of log σ and
+// of the coefficients in every model are flat, and have no normalising constant.
 func (m *GPrior) LogEvidence() float64 { return m.logEvidence }
 
-// Unexplained returns the share of S that the columns of X₁ leave.
+// Unexplained returns 1 − r, the share of S that the columns of X₁ do not explain.
 func (m *GPrior) Unexplained() float64 { return m.rest }
 
 // rate returns b of σ² ~ InvGamma(N/2, b), given shrink = g/(1 + g).

@@ -15,9 +15,9 @@ import (
 	"github.com/transdim/vti/varsel/design"
 )
 
-// At any coefficients and noise, likelihood times prior over posterior density is the evidence,
-// including all constants. The prior here is a density computed with the scatter matrix of the
-// columns. The integral over g is a sum over a fine grid of log g.
+// At any coefficients and noise, likelihood times prior divided by posterior density is the
+// evidence, including all constants. The test computes the prior from the scatter matrix of the
+// columns, and the integral over g as a sum over a fine grid of log g.
 func TestSlabDensitiesAreConsistent(t *testing.T) {
 	random := stream.Rand(1, "slab")
 	const rows, fixed, size = 14, 2, 3
@@ -51,7 +51,7 @@ func TestSlabDensitiesAreConsistent(t *testing.T) {
 		m, err := NewGPrior(slab, columns, []bool{true, true, false, false, false}, y, 0, 0, 7)
 		require.NoError(t, err)
 		logG, logWeight := []float64{math.Log(slab.fixed(rows, 7))}, []float64{0}
-		if slab.Kind != FixedG { // a rule far finer and wider than the rule for the posterior
+		if slab.Kind != FixedG { // far finer and wider than the nodes of the posterior
 			logG, logWeight = nil, nil
 			for x := -80.0; x < 120; x += 0.02 {
 				logG, logWeight = append(logG, x), append(logWeight, slab.logPrior(x, rows)+math.Log(0.02))
@@ -94,7 +94,7 @@ func TestSlabText(t *testing.T) {
 		_, err := ParseSlab(text)
 		require.ErrorContains(t, err, "want normal, g:n", text)
 	}
-	// a model with a column for each row, and columns that depend on each other
+	// a model with a column for each row, and then linearly dependent columns
 	_, err = NewGPrior(slab, [][]float64{{1, 1}, {0, 1}}, []bool{true, false}, []float64{1, 2}, 0, 0, 1)
 	require.ErrorContains(t, err, "fewer columns than rows")
 	_, err = NewGPrior(slab, [][]float64{{1, 1, 1}, {2, 2, 2}}, []bool{true, false}, []float64{1, 2, 4}, 0, 0, 1)
@@ -103,7 +103,7 @@ func TestSlabText(t *testing.T) {
 
 // Draws have the moments of closed forms: the mean of a coefficient is its least-squares estimate
 // times the mean of g/(1+g). The limit of 5 standard errors gives a false alarm in one of 1e6
-// comparisons. The columns that are in every model may be at any place.
+// comparisons. The columns that are in every model need not be the first.
 func TestSlabDraws(t *testing.T) {
 	d, err := design.New(readTable(t, "hald.csv"), design.Options{Target: "y"})
 	require.NoError(t, err)
@@ -114,7 +114,7 @@ func TestSlabDraws(t *testing.T) {
 	for i, x := range m.logG {
 		shrink += math.Exp(m.logPosterior[i]) / (1 + math.Exp(-x))
 	}
-	// least squares on standardised columns, by their correlations
+	// least squares on two standardised columns, from their correlations
 	a, b := columns[0], columns[2]
 	ab, ay, by := stat.Correlation(a, b, nil), stat.Correlation(a, d.Y, nil), stat.Correlation(b, d.Y, nil)
 	const n = 20000

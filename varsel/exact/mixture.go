@@ -2,7 +2,7 @@ package exact
 
 import "math"
 
-// mixture is a mixture of normal distributions and an atom at zero, whose weights sum to one.
+// mixture is a mixture of normal distributions and a point mass at zero. Its weights sum to one.
 type mixture struct {
 	atZero     float64
 	components []component
@@ -10,13 +10,13 @@ type mixture struct {
 
 type component struct{ weight, mean, sd float64 }
 
-// below returns the probability of the components below x, and their density at x, without the
-// atom.
+// below returns the probability that the normal components give to values below x, and their
+// density at x. The point mass at zero is left out.
 func (m *mixture) below(x float64) (probability, density float64) {
 	const normalizer = 1 / (math.Sqrt2 * math.SqrtPi)
 	for _, c := range m.components {
 		standard := (x - c.mean) / c.sd
-		switch { // beyond 9 standard deviations lies less than rounding
+		switch { // tails beyond 9 standard deviations are smaller than rounding errors
 		case standard > 9:
 			probability += c.weight
 		case standard > -9:
@@ -32,7 +32,7 @@ func (m *mixture) quantile(level float64) float64 {
 	if len(m.components) == 0 {
 		return 0
 	}
-	target := level // the level of the components alone
+	target := level // the level without the point mass
 	if m.atZero > 0 {
 		negative, _ := m.below(0)
 		if negative < level && level <= negative+m.atZero {
@@ -51,7 +51,7 @@ func (m *mixture) quantile(level float64) float64 {
 	}
 	x := mean / mass
 	tolerance := 1e-13 * (high - low)
-	const rounds = 200 // bisection alone needs 44
+	const rounds = 200 // bisection without Newton steps needs 44
 	for range rounds {
 		probability, density := m.below(x)
 		if probability < target {
@@ -71,7 +71,7 @@ func (m *mixture) quantile(level float64) float64 {
 	return x
 }
 
-// scaled returns the components of m, with all weights divided by mass.
+// scaled returns the components of m, with all weights divided by the argument mass.
 func (m *mixture) scaled(mass float64) *mixture {
 	out := &mixture{components: make([]component, len(m.components))}
 	for i, c := range m.components {
@@ -101,9 +101,9 @@ func (m *moments) merge(other moments) {
 
 func (m *moments) sd() float64 { return math.Sqrt(m.squares / m.mass) }
 
-// marginal is the posterior of one quantity given that it is in the model. all holds its moments.
-// For quantiles, components holds the posteriors in the most probable models, and rest the moments
-// of one normal distribution for all other models.
+// marginal is the posterior of one quantity given that it is in the model. The field all holds its
+// moments. For quantiles, components holds the posteriors in the most probable models, and rest the
+// moments over all other models, which count as one normal distribution.
 type marginal struct {
 	all, rest  moments
 	components []component
@@ -125,12 +125,12 @@ type Summary struct{ Mean, SD, Q025, Q975 float64 }
 // NaN if it never is.
 type Coefficient struct{ Averaged, GivenIn Summary }
 
-// negligible is the weight, as a share of all components, below which a component adds nothing to
+// negligible is a share of the total weight. Components with smaller weights do not count for
 // quantiles.
 const negligible = 1e-12
 
-// summary returns the posterior of the quantity plus a shift. The probabilities of all models must
-// sum to one.
+// summary returns the posterior of the quantity, with shift added to it. The probabilities of all
+// models must sum to one.
 func (m *marginal) summary(shift float64) Coefficient {
 	mass := m.all.mass
 	if mass == 0 {
@@ -145,7 +145,7 @@ func (m *marginal) summary(shift float64) Coefficient {
 	}
 	mean, sd, included := m.all.mean, m.all.sd(), whole.scaled(mass)
 	in := Summary{shift + mean, sd, shift + included.quantile(0.025), shift + included.quantile(0.975)}
-	const rounding = 1e-12 // of the probabilities of all models
+	const rounding = 1e-12 // rounding error of the sum of the probabilities of all models
 	if mass > 1-rounding {
 		return Coefficient{in, in}
 	}

@@ -11,8 +11,8 @@ import (
 )
 
 // TestEnumerateQuantiles checks the quantiles against the distribution function of the mixture over
-// all models, by dense algebra. In the first case all models are in the mixture one by one, in the
-// second most are in the remainder.
+// all models, by dense algebra. In the first case each model is a separate component of the
+// mixture; in the second most models are joined in one component.
 func TestEnumerateQuantiles(t *testing.T) {
 	var groups [][]int
 	for j := 1; j <= 11; j++ {
@@ -31,8 +31,8 @@ func TestEnumerateQuantiles(t *testing.T) {
 			r, err := Enumerate(context.Background(), p)
 			require.NoError(t, err)
 			_, dim := p.X.Dims()
-			// averaged and given hold distribution functions at the reported quantiles, by the
-			// dense oracle.
+			// averaged and included hold the distribution functions, by dense algebra, at the
+			// reported quantiles.
 			averaged, included := make([][2]float64, dim), make([][2]float64, dim)
 			mass := make([]float64, dim)
 			for _, m := range r.Models {

@@ -20,8 +20,8 @@ import (
 //	               − (n − q) log σ − ρ²/2σ² − ½n log 2π,
 //	E φ = V diag(d/(d² + σ²)) c,   Cov φ = I − V diag(d²/(d² + σ²)) V',
 //
-// for n rows and q singular values d_i. Nothing cancels, whatever σ, the scales of the columns and
-// their correlations.
+// for n rows and q singular values d_i. No digits cancel, whatever σ and the scales and
+// correlations of the columns are.
 type Model struct {
 	mean, sd []float64   // μ and s [k]
 	d, c     []float64   // singular values d, and c [q]
@@ -33,11 +33,11 @@ type Model struct {
 
 // NewModel returns the posterior of a model with the given columns of X, k slices of length len(y),
 // and the prior means and standard deviations of their coefficients. more is the number of further
-// observations. Their sum of squares is residual for any coefficients; see [Compress].
+// observations, and residual their sum of squares, whatever the coefficients ([Compress]).
 func NewModel(y []float64, columns [][]float64, mean, sd []float64, more int, residual float64) (*Model, error) {
 	n, k := len(y), len(columns)
 	q := min(n, k)
-	room := make([]float64, n*(k+1)+k*q+2*k+q) // one allocation, as models are many
+	room := make([]float64, n*(k+1)+k*q+2*k+q) // one allocation, since there are many models
 	take := func(length int) (part []float64) {
 		part, room = room[:length:length], room[length:]
 		return part
@@ -74,22 +74,22 @@ func NewModel(y []float64, columns [][]float64, mean, sd []float64, more int, re
 			rounding += math.Abs(line[j]) * norm * 0x1p-54
 		}
 		if d <= rounding {
-			continue // a combination of the other columns
+			continue // the column is a combination of other columns
 		}
 		m.d, m.c, m.v = append(m.d, d), append(m.c, c[i]), append(m.v, line)
-		c[i] = 0 // no column explains the rest of r
+		c[i] = 0 // these components of r are part of the residual
 	}
 	m.residual = residual + floats.Dot(r, r)
-	// The residual cannot be smaller than the rounding of the response, and must not be zero.
+	// The residual is raised to the rounding error of the response, and must not be zero.
 	const tiny = 1e-300
 	m.residual = max(m.residual, m.size*0x1p-104, tiny)
 	return m, nil
 }
 
 // triangularise applies reflections to the columns w [k][n] of A and to r [n] in place, so that w
-// becomes triangular: Q'A = R, with larger columns first. It returns the rows of R. Each has k
-// numbers, in the given order of the columns. The number of rows is at most the rank of A. numbers
-// [k·min(k, n)] is the memory for the rows, and squares [k] is scratch.
+// becomes triangular: Q'A = R, with columns pivoted by size. It returns the rows of R, at most the
+// rank of A, each with k numbers in the given order of the columns. The memory of the rows is
+// numbers [k·min(k, n)]; squares [k] is scratch.
 func triangularise(w [][]float64, r, numbers, squares []float64) (rows [][]float64) {
 	k := len(w)
 	if k == 0 {
@@ -97,7 +97,7 @@ func triangularise(w [][]float64, r, numbers, squares []float64) (rows [][]float
 	}
 	order := rank.UpTo(k)
 	rows = make([][]float64, 0, min(k, len(r)))
-	for j, column := range w { // approximate squares of the remaining parts: any order is right
+	for j, column := range w { // approximate squares of the remaining columns; they only decide the order, and any order is right
 		squares[j] = floats.Dot(column, column)
 	}
 	for i := 0; i < min(k, len(r)); i++ {
@@ -115,7 +115,8 @@ func triangularise(w [][]float64, r, numbers, squares []float64) (rows [][]float
 		if norm == 0 {
 			break
 		}
-		// H = I − u u'/(1 + |x_1|/|x|) with u = x/|x| + sign(x_1) e_1, so that nothing underflows
+		// a reflection I − u u'/(1 + |x_1|/|x|), u = x/|x| + sign(x_1) e_1, in which nothing
+		// underflows
 		floats.Scale(1/norm, reflector)
 		sign := math.Copysign(1, reflector[0])
 		reflector[0] += sign
@@ -143,9 +144,9 @@ func length(x []float64) float64 {
 	return floats.Norm(x, 2)
 }
 
-// orthogonalise rotates lines in place until they are orthogonal, by one-sided Jacobi rotations. It
-// rotates with them the numbers c, one for each line. After triangularise it finds small and large
-// singular values even of columns that differ in scale, and needs few sweeps (Drmač and Veselić
+// orthogonalise rotates lines in place until they are orthogonal, by one-sided Jacobi rotations,
+// and applies the rotations to the numbers c, one for each line. After triangularise it computes
+// even small singular values of badly scaled columns accurately, in few sweeps (Drmač and Veselić
 // 2008).
 func orthogonalise(lines [][]float64, c []float64) {
 	const sweeps = 40 // 2 to 5 are enough
@@ -166,7 +167,7 @@ func orthogonalise(lines [][]float64, c []float64) {
 					continue
 				}
 				rotated = true
-				cotangent := (squares[j] - squares[i]) / (2 * inner) // of twice the angle
+				cotangent := (squares[j] - squares[i]) / (2 * inner) // cotangent of twice the angle of the rotation
 				tangent := math.Copysign(1, cotangent) / (math.Abs(cotangent) + math.Sqrt(1+cotangent*cotangent))
 				cos := 1 / math.Sqrt(1+tangent*tangent)
 				sin := cos * tangent
@@ -180,7 +181,7 @@ func orthogonalise(lines [][]float64, c []float64) {
 	}
 }
 
-// rotate turns (x, y) to (cos x − sin y, sin x + cos y), and returns their sums of squares.
+// rotate sets (x, y) to (cos x − sin y, sin x + cos y), and returns their sums of squares.
 func rotate(x, y []float64, cos, sin float64) (xx, yy float64) {
 	y = y[:len(x)]
 	for i, a := range x {
@@ -200,7 +201,7 @@ func (m *Model) Residual() float64 { return m.residual }
 func (m *Model) LogEvidence(logSigma float64) float64 {
 	variance := math.Exp(2 * logSigma)
 	sum := -float64(m.rows)*halfLog2Pi - float64(m.rows-len(m.d))*logSigma - m.residual/variance/2
-	product := 1.0 // of some of the σ² + d²: one logarithm for many
+	product := 1.0 // the product of several σ² + d², to take one logarithm of it
 	for i, d := range m.d {
 		total := variance + d*d
 		sum -= m.c[i] * (m.c[i] / total) / 2

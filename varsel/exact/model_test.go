@@ -58,7 +58,7 @@ func bigEvidence(y []float64, columns [][]float64, mean, sd []float64, sigma flo
 	return -quadratic/2 - logDet/2 - float64(n)*halfLog2Pi
 }
 
-// hardModel is a regression on which common methods fail.
+// hardModel is a regression for which common methods are inaccurate.
 type hardModel struct {
 	y        []float64
 	columns  [][]float64
@@ -122,17 +122,17 @@ func hardModels() map[string]hardModel {
 	return models
 }
 
-// Evidences given σ agree with a factorisation in 400 bits, also for compressed rows.
+// Evidences given σ agree with a Cholesky factorisation in 400 bits, also for compressed rows.
 func TestConjugateEvidenceInManyBits(t *testing.T) {
 	for name, m := range hardModels() {
 		c, err := NewModel(m.y, m.columns, m.mean, m.sd, 0, 0)
 		require.NoError(t, err, name)
 		for _, sigma := range m.sigmas {
 			if name == "no noise" && sigma < 1e-3 {
-				continue // the table is rounded to 1e-16, which is visible at such a σ
+				continue // with such a σ the rounding of the data, of 1e-16, shows
 			}
 			want := bigEvidence(m.y, m.columns, m.mean, m.sd, sigma)
-			// a residual is as uncertain as the rounding of the response
+			// the residual has an error of the rounding error of the response
 			tolerance := 1e-9 + (1e-13+0x1p-51*math.Sqrt(c.size/c.residual))*math.Abs(want)
 			require.InDelta(t, want, c.LogEvidence(math.Log(sigma)), tolerance, "%s, σ = %g", name, sigma)
 		}
@@ -160,7 +160,7 @@ func TestConjugateEvidenceInManyBits(t *testing.T) {
 func TestConjugateDrawsHaveTheirDensity(t *testing.T) {
 	for name, m := range hardModels() {
 		if len(m.columns) == 0 || name == "tiny" || name == "huge" {
-			continue // the sums below lose digits there
+			continue // the sums below lose digits for this model
 		}
 		c, err := NewModel(m.y, m.columns, m.mean, m.sd, 0, 0)
 		require.NoError(t, err)
@@ -186,12 +186,12 @@ func TestConjugateDrawsHaveTheirDensity(t *testing.T) {
 	}
 }
 
-// The integral over log σ agrees with an integral in 400 bits, over a grid that is finer and wider.
-// Draws of log σ have the mean and the sd of the grid to 5 standard errors.
+// The integral over log σ agrees with a sum over a finer and wider grid in 400 bits. The mean and
+// the sd of draws of log σ agree with the sums to 5 standard errors.
 func TestScalePosteriorInManyBits(t *testing.T) {
 	for name, m := range hardModels() {
 		if name == "no noise" {
-			continue // its only noise is rounding
+			continue // the only noise of this model is rounding error
 		}
 		t.Run(name, func(t *testing.T) {
 			mean, sd := 0.2, 2.0
@@ -203,7 +203,7 @@ func TestScalePosteriorInManyBits(t *testing.T) {
 			p, err := c.Posterior(Noise{Mean: mean, SD: sd})
 			require.NoError(t, err)
 
-			step := 1 / math.Sqrt(65+1.55*(2*float64(len(m.y))+1/(sd*sd))) / 2 // resolves any posterior
+			step := 1 / math.Sqrt(65+1.55*(2*float64(len(m.y))+1/(sd*sd))) / 2 // resolves every posterior of log σ
 			var points, values []float64
 			best := math.Inf(-1)
 			for x := p.logSigmas[0] - 2; x < p.logSigmas[len(p.logSigmas)-1]+2; x += step {
@@ -236,7 +236,7 @@ func TestScalePosteriorInManyBits(t *testing.T) {
 	}
 }
 
-// A response without noise has an answer, in which the noise is the rounding of the response.
+// For a response without noise, the noise scale of the answer is the response's rounding error.
 func TestScalePosteriorWithoutNoise(t *testing.T) {
 	m := hardModels()["no noise"]
 	c, err := NewModel(m.y, m.columns, m.mean, m.sd, 0, 0)
@@ -253,9 +253,9 @@ func TestScalePosteriorWithoutNoise(t *testing.T) {
 	require.Error(t, err)
 }
 
-// No peak of the posterior of log σ is overlooked, for any prior and any residuals. Models have few
-// rows and up to one coefficient for each row. The evidence agrees with a sum over a fine grid of
-// all σ that can be squared.
+// No peak of the posterior of log σ is overlooked, whatever the prior and the residuals. Models
+// have few rows and at most one coefficient for each row. The evidence agrees with a sum over a
+// fine grid of all σ whose squares are floating-point numbers.
 func TestScalePosteriorFindsAllPeaks(t *testing.T) {
 	random := stream.Rand(4, "peaks")
 	for trial := range 60 {

@@ -8,32 +8,32 @@ import (
 	"github.com/transdim/vti/varsel/design"
 )
 
-// Weighted is a posterior of the parameters of a model, with its probability. Coordinates holds the
-// places of the model's coefficients among all coefficients.
+// Weighted is the posterior of the parameters of a model, with the probability of the model.
+// Coordinates holds the positions of the model's coefficients among all coefficients.
 type Weighted struct {
 	*Posterior
 	Coordinates []int
 	Probability float64
 }
 
-// Settings of quantiles and moments. Half and twice give the same answers
+// Settings of quantiles and moments. Half and twice these values give the same answers
 // (docs/benchmarks/constants.md).
 const (
 	// The listedModels most probable models enter quantiles one by one. All other models enter as
-	// one normal distribution with their joint moments. One normal distribution also replaces the
-	// mixture over σ of a model that is less probable than resolvedShare.
+	// one normal distribution with their joint moments. A model less probable than resolvedShare
+	// enters as a normal distribution, too, instead of a mixture over σ.
 	listedModels  = 4096
 	resolvedShare = 1e-4
 	// Posteriors with a probability below negligibleMoment add nothing to moments, even if a mean
 	// is millions of standard deviations away.
 	negligibleMoment = 1e-22
-	// momentBlock is the number of models that one piece of work adds up.
+	// momentBlock is the number of models whose posteriors are added up at a time.
 	momentBlock = 64
 )
 
 // Coefficients returns the posteriors of dim coefficients on the scale of a table, followed by the
-// posterior of σ if it is unknown. posteriors returns the posteriors of model k. Models must be
-// ordered by falling probability, and all probabilities must sum to one.
+// posterior of σ if it is unknown. The function posteriors returns the posteriors of model k.
+// Models must be ordered by falling probability, and all probabilities must sum to one.
 //
 // The posteriors are sums over models, not averages of draws. With hardly any noise, the
 // coefficients of a model of probability 1e-5, which is in no draw, can be so far away that this
@@ -80,7 +80,7 @@ func Coefficients(ctx context.Context, models, dim int, unknown bool, scaling *d
 // addTo adds the posteriors of all coefficients of a model, and of σ.
 func (w *Weighted) addTo(into []marginal, scaling *design.Scaling, listed bool) {
 	resolved, by := listed && w.Probability >= resolvedShare, w.bySigma()
-	weights := make([]float64, len(w.Coordinates)) // of θ
+	weights := make([]float64, len(w.Coordinates)) // weights of a linear function of θ
 	for k, j := range w.Coordinates {
 		clear(weights)
 		if weights[k] = scaling.Slope(j); j == scaling.Level {
@@ -139,13 +139,14 @@ func (p *Posterior) Moments() (means, variances []float64) {
 	return means, variances
 }
 
-// bySigma describes a posterior at each of its T values of log σ. For each of the q singular values
-// d, it holds the shrunk c, d/(σ² + d²) c, and the share of the prior variance that is left.
+// bySigma holds, for each of T values of log σ, terms of the posterior of the coefficients given σ.
+// For each of the q singular values d these are the posterior mean d/(σ² + d²) c (shrunk) and the
+// share of the prior variance that remains, σ²/(σ² + d²) (left).
 type bySigma struct {
 	*Posterior
 	shrunk, left     []float64 // [T·q]
 	along            []float64 // scratch [q]
-	means, variances []float64 // of a linear function of the coefficients, by average [T]
+	means, variances []float64 // mean and variance of a linear function given each σ; set by average [T]
 }
 
 func (p *Posterior) bySigma() *bySigma {
@@ -161,8 +162,8 @@ func (p *Posterior) bySigma() *bySigma {
 	return by
 }
 
-// average returns the mean and the variance of Σ_j w_j θ_j, where w is weights. It writes the mean
-// and the variance given each value of σ to means and variances.
+// average returns the mean and the variance of Σ_j w_j θ_j, where w is weights. It sets by.means
+// and by.variances to the mean and the variance given each value of σ.
 func (by *bySigma) average(weights []float64) (mean, variance float64) {
 	centre, outside := by.functional(weights, by.along)
 	q := len(by.along)
@@ -185,9 +186,9 @@ func (by *bySigma) average(weights []float64) (mean, variance float64) {
 }
 
 // functional describes a linear function Σ_j w_j θ_j of the coefficients, whose posterior given σ
-// is normal. It returns the prior mean of the function, and its variance outside the right singular
-// vectors, about which the rows say nothing. It writes the parts of the function along the right
-// singular vectors to along [q].
+// is normal. It returns the prior mean of the function, and its prior variance in the directions
+// orthogonal to the right singular vectors, on which the rows have no information. It writes the
+// coefficients of the function along the right singular vectors to along [q].
 func (m *Model) functional(weights, along []float64) (centre, outside float64) {
 	clear(along)
 	for j, w := range weights {

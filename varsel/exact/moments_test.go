@@ -67,7 +67,7 @@ func TestEnumerateSigma(t *testing.T) {
 		want, sigma := naiveSigma(&p, r.Models), r.Coefficients[4].Averaged
 		assert.InEpsilon(t, 10*want.Mean, sigma.Mean, 1e-6, "%d rows", test.rows)
 		assert.InEpsilon(t, 10*want.SD, sigma.SD, 1e-6, "%d rows", test.rows)
-		// The quantiles of the oracle are points of a grid in steps of 0.003.
+		// The quantiles to compare with are points of a grid in steps of 0.003.
 		assert.InEpsilon(t, 10*want.Q025, sigma.Q025, 0.004, "%d rows", test.rows)
 		assert.InEpsilon(t, 10*want.Q975, sigma.Q975, 0.004, "%d rows", test.rows)
 	}

@@ -14,7 +14,7 @@ import (
 
 // Noise is the prior of the noise scale σ, or its known value.
 type Noise struct {
-	// Log is log σ, where SD is zero; else log σ ~ N(Mean, SD²).
+	// If SD is zero, Log is the known log σ. Otherwise log σ ~ N(Mean, SD²).
 	Log, Mean, SD float64
 }
 
@@ -24,29 +24,30 @@ func (n Noise) logDensity(logSigma float64) float64 {
 	return -z*z/2 - math.Log(n.SD) - halfLog2Pi
 }
 
-// leastSD returns the least standard deviation that the posterior of log σ can have given the
-// number of rows.
+// leastSD returns the smallest standard deviation that the posterior of log σ can have, given the
+// number of rows and the prior.
 func leastSD(rows float64, n Noise) float64 { return 1 / math.Sqrt(2*rows+1/(n.SD*n.SD)) }
 
-// Posterior is the posterior of a model and its noise scale.
+// Posterior is the joint posterior of the coefficients of a model and its noise scale.
 type Posterior struct {
 	*Model
 	noise       Noise
 	logEvidence float64
-	// logSigmas are values of log σ, a step apart, with shares that sum to one: the posterior of
-	// log σ. A known log σ is the only value.
+	// logSigmas are equidistant values of log σ, a step apart, and shares their posterior
+	// probabilities, which sum to one. If log σ is known it is the only value.
 	logSigmas, shares []float64
 	step              float64
-	fine              *interpolation // to draw from, once it is needed
+	fine              *interpolation // to draw log σ from; nil before the first draw
 }
 
 const (
-	// scaleReach bounds the distance of log σ from its prior mean: e^±300 can still be squared.
+	// scaleReach bounds the distance of log σ from its prior mean; e^±600 is a float64 number.
 	scaleReach = 300
-	// scaleCoarse is the spacing of the search for peaks. The terms of the log density change over
-	// distances of ½ or more, so that no peak falls between two points unseen.
+	// scaleCoarse is the step of the search for peaks of the density of log σ. The density changes
+	// over distances of ½ or more, so that no peak is hidden between two points.
 	scaleCoarse = 0.25
-	// scaleDepth is how far below the peak, in nats, the posterior is followed: e^-38 is 3e-17.
+	// scaleDepth is the number of nats below the peak where the posterior is cut off: e^-38 =
+	// 3e-17.
 	scaleDepth = 38
 )
 
@@ -69,11 +70,11 @@ func (m *Model) Posterior(noise Noise) (*Posterior, error) {
 	return p, nil
 }
 
-// normalise scales shares to a sum of one, up to their own rounding rather than the rounding of the
+// normalise divides shares by their sum, which leaves a smaller rounding error than division by the
 // evidence.
 func (p *Posterior) normalise() { floats.Scale(1/floats.Sum(p.shares), p.shares) }
 
-// posteriorAt does the same as Posterior at nodes that are known to resolve the integral.
+// posteriorAt returns the same as Posterior, from nodes that are known to resolve the integral.
 func (m *Model) posteriorAt(noise Noise, nodes []float64, step float64) *Posterior {
 	p := &Posterior{Model: m, noise: noise, step: step, shares: make([]float64, len(nodes))}
 	for i, x := range nodes {
@@ -94,17 +95,18 @@ func (m *Model) posteriorAt(noise Noise, nodes []float64, step float64) *Posteri
 	return p
 }
 
-// bounds returns values of log σ beyond which no peak lies. At 3 below the logarithm of the
-// residuals' scale, the slope of the log density is e⁶ − 1 for each row, more than the slope of the
-// prior can outweigh within scaleReach. Above the scale of the response the slope of its terms is
-// below e⁻⁶ for each row, and above the prior mean the prior falls. From there the bounds move
-// inward, in steps of scaleCoarse, as long as the slope has one sign beyond them: with q singular
-// values it is at least ρ²/σ² − n, and at most |r|²/σ² − n + q, plus the slope of the prior.
+// bounds returns limits of log σ between which all peaks of its density lie. At the lower limit, 3
+// below the log of the residuals' scale, the slope of the log likelihood is at least e⁶ − 1 for
+// each row, and the slope of the prior within scaleReach of its mean cannot outweigh it. Above the
+// scale of the response the positive terms of the slope are below e⁻⁶ for each row, and above its
+// mean the prior falls. Each limit is then moved inward, in steps of scaleCoarse, as long as the
+// slope cannot change its sign outside: with q singular values and n rows it is at least ρ²/σ² − n,
+// and at most |r|²/σ² − n + q, plus the slope of the prior.
 func (p *Posterior) bounds() (low, high float64) {
 	m, noise, rows := p.Model, p.noise, float64(p.rows)
 	low = max(math.Log(m.residual/rows)/2, noise.Mean-scaleReach) - 3
 	high = max(min(math.Log(m.size/rows)/2, noise.Mean+scaleReach)+3, noise.Mean) + 3
-	// squares/σ² − count plus the slope of the prior, which falls with log σ
+	// slope is squares/σ² − count plus the slope of the prior at log σ = x; it falls with x
 	slope := func(x, squares, count float64) float64 {
 		return squares*math.Exp(-2*x) - count + (noise.Mean-x)/(noise.SD*noise.SD)
 	}
@@ -117,9 +119,9 @@ func (p *Posterior) bounds() (low, high float64) {
 	return low, high
 }
 
-// lattice returns the nodes of the integral: around the only peak, in steps that resolve it, or
-// over all possible peaks if there may be several. With nodes half of the least standard deviation
-// apart, the sum over all nodes and the sum over every second node agree to 1e-6.
+// lattice returns the nodes of the integral over log σ. If there is one peak they start at the
+// peak, in steps of half the least standard deviation, with which the sums over all nodes and over
+// every second node agree to 1e-6. Otherwise they cover all possible peaks.
 func (p *Posterior) lattice() line.Options {
 	low, high := p.bounds()
 	peaks, highest, before, best := 0, low, math.Inf(-1), math.Inf(-1)
@@ -143,8 +145,8 @@ func (p *Posterior) lattice() line.Options {
 	return line.Options{From: highest, To: highest, Step: 0.5 * leastSD(float64(p.rows), p.noise), Depth: scaleDepth}
 }
 
-// Evidence returns log p(y | m), the same number as [Posterior.LogEvidence] up to rounding, with
-// fewer nodes: as many as the sum needs, and none for draws.
+// Evidence returns log p(y | m), the same number as [Posterior.LogEvidence] up to rounding. It uses
+// only the nodes that the integral over log σ needs, without the additional nodes for draws.
 func (m *Model) Evidence(noise Noise) (float64, error) {
 	if noise.SD == 0 {
 		return m.LogEvidence(noise.Log), nil
@@ -154,8 +156,8 @@ func (m *Model) Evidence(noise Noise) (float64, error) {
 	if o.From != o.To { // several peaks
 		return m.integratedEvidence(noise)
 	}
-	// A prior that pulls σ below the scale of the residuals adds to the curvature as further rows
-	// do: at the peak, squares/σ² is at most n less the slope of the prior.
+	// A prior whose mean is below the scale of the residuals narrows the posterior of log σ like
+	// further rows: at the peak, squares/σ² is at most n minus the (negative) slope of the prior.
 	pull := max(0, (o.From+scaleCoarse-noise.Mean)/(noise.SD*noise.SD))
 	step := walkStep(leastSD(float64(m.rows)+pull, noise))
 	top, logs := math.Inf(-1), make([]float64, 0, 64)
@@ -171,7 +173,7 @@ func (m *Model) Evidence(noise Noise) (float64, error) {
 	if sum := logsum.Of(logs) + math.Log(step); !math.IsNaN(sum) && !math.IsInf(sum, 0) {
 		return sum, nil
 	}
-	return m.integratedEvidence(noise) // or the error of the density
+	return m.integratedEvidence(noise) // or the error, if the density is not finite
 }
 
 func (m *Model) integratedEvidence(noise Noise) (float64, error) {
@@ -198,7 +200,7 @@ func (p *Posterior) Peak() (logSigma, curvature float64) {
 		return peak, math.Inf(1)
 	}
 	const apart = 1e-3
-	for range 4 { // steps of Newton's method, by differences
+	for range 4 { // Newton's method with finite differences
 		low, middle, high := p.logJoint(peak-apart), p.logJoint(peak), p.logJoint(peak+apart)
 		curvature = (2*middle - low - high) / (apart * apart)
 		peak += (high - low) / (2 * apart * curvature)
@@ -219,28 +221,28 @@ func (p *Posterior) Draw(random *rand.Rand, theta []float64) (logSigma, logDensi
 	return logSigma, logDensity + p.Model.Draw(logSigma, random, theta)
 }
 
-// interpolation draws log σ exactly, by rejection from the density whose logarithm is linear
-// between points of a finer grid.
+// interpolation draws log σ exactly, by rejection from a density whose logarithm is linear between
+// the points of a fine grid.
 type interpolation struct {
 	*Posterior
 	points, values []float64
-	mass           pick.Table // of the cells between points
+	mass           pick.Table // probabilities of the intervals between points
 	slack          float64    // largest excess of the log density over its interpolation
 }
 
-// scaleFine is the number of intervals of the interpolation in one interval of the quadrature,
-// which is half a standard deviation. The interpolation is then within about 0.001 of the log
-// density. With drawnFine intervals, draws from a model with few of them take less work, and one
-// draw in a hundred is rejected.
+// scaleFine and drawnFine are numbers of intervals of the interpolation in one interval of the
+// quadrature, which is half a standard deviation. With scaleFine the interpolation is within about
+// 0.001 of the log density. With drawnFine fewer densities are computed, which suits few draws, and
+// one draw in a hundred is rejected.
 const scaleFine, drawnFine = 8, 2
 
-// interpolate interpolates with the given number of intervals in one interval of the quadrature.
+// interpolate divides each interval of the quadrature into the given number of intervals.
 func (p *Posterior) interpolate(intervals int) *interpolation {
 	s := &interpolation{Posterior: p}
 	step := p.step / float64(intervals)
 	add := func(x float64) { s.points, s.values = append(s.points, x), append(s.values, p.logJoint(x)) }
 	for i, x := range p.logSigmas {
-		if i == 0 || x > p.logSigmas[i-1]+1.5*p.step { // a run of points begins one step earlier
+		if i == 0 || x > p.logSigmas[i-1]+1.5*p.step { // points start one step before each run of nodes
 			for k := intervals; k > 0; k-- {
 				add(x - float64(k)*step)
 			}
@@ -258,15 +260,15 @@ func (p *Posterior) interpolate(intervals int) *interpolation {
 		}
 		even := s.points[i+1]-s.points[i] < 1.5*step && s.points[i]-s.points[i-1] < 1.5*step
 		if bend := s.values[i+1] - 2*s.values[i] + s.values[i-1]; even && s.values[i] > p.logEvidence-scaleDepth {
-			s.slack = max(s.slack, -bend/8) // of a parabola above its chord
+			s.slack = max(s.slack, -bend/8) // height of a parabola above its chord
 		}
 	}
-	s.slack *= 1.5 // a parabola is an approximation
+	s.slack *= 1.5 // since the log density is not quite a parabola
 	s.mass = pick.NewTable(cells)
 	return s
 }
 
-// cell returns the mass between points i and i+1 under the interpolation.
+// cell returns the probability of the interval between points i and i+1 under the interpolation.
 func (s *interpolation) cell(i int) float64 {
 	width, low := s.points[i+1]-s.points[i], s.values[i]-s.logEvidence
 	if rise := s.values[i+1] - s.values[i]; math.Abs(rise) > 1e-9 {

@@ -14,7 +14,8 @@ import (
 	"github.com/transdim/vti/lab/testkit"
 )
 
-// naiveUnknown integrates the dense evidence over log σ by a very fine and wide trapezoid rule.
+// naiveUnknown returns the log evidence of a model with unknown σ, by a very fine and wide
+// trapezoidal rule over log σ and dense algebra.
 func naiveUnknown(p *Problem, code []int32) (logEvidence float64) {
 	const points = 3000
 	low, high := -7.0, 7.0
@@ -59,9 +60,9 @@ func TestEnumerateUnknownSigma(t *testing.T) {
 	}
 }
 
-// TestEvidenceOfFewerNodes compares evidences with the sums that check themselves, and checks that
-// the density of log σ has no peak beyond the bounds of the search for peaks. The models have one
-// row to thousands, noise from tiny to large beside the response, and narrow and wide priors.
+// TestEvidenceOfFewerNodes compares evidences with sums that estimate their own errors, and checks
+// that the density of log σ has no peak outside the bounds of the search for peaks. The models have
+// one row to thousands, tiny to large noise, and narrow and wide priors.
 func TestEvidenceOfFewerNodes(t *testing.T) {
 	check := func(m *Model, prior Noise) (several bool) {
 		p, err := m.Posterior(prior)
@@ -79,7 +80,8 @@ func TestEvidenceOfFewerNodes(t *testing.T) {
 		o := p.lattice()
 		return o.From < o.To
 	}
-	// a coefficient far from its prior mean, and four rows with little noise: σ is small or large
+	// a coefficient far from its prior mean, and four rows with little noise: σ may be small or
+	// large
 	two, err := NewModel([]float64{100, 1e-6, 1e-6, 1e-6, 1e-6}, [][]float64{{1, 0, 0, 0, 0}}, []float64{0}, []float64{10}, 0, 0)
 	require.NoError(t, err)
 	require.True(t, check(two, Noise{SD: 20}))
@@ -106,8 +108,8 @@ func TestEvidenceOfFewerNodes(t *testing.T) {
 	}
 }
 
-// Noise that is tiny beside the response is resolved, for known and unknown σ: the mean of σ agrees
-// with the sum over models.
+// Noise that is tiny compared with the response is resolved, for known and unknown σ: the mean of σ
+// agrees with the sum over models.
 func TestEnumerateResolvesLittleNoise(t *testing.T) {
 	noisy := func(noise float64) Problem {
 		p := randomProblem(4, 20, [][]int{{1}, {2}}, 3)
@@ -130,8 +132,8 @@ func TestEnumerateResolvesLittleNoise(t *testing.T) {
 }
 
 // The quadrature over log σ agrees with a fine Riemann sum for random models. They have 2 to 1,000
-// rows, with and without residuals, and singular values and squares over many magnitudes. A
-// coefficient that the prior hardly allows may explain everything, so that the posterior has two
+// rows, with and without residuals, and singular values and squares over many magnitudes. If a
+// coefficient that explains all of the response is improbable a priori, the posterior has two
 // modes.
 func TestIntegralOfRandomModels(t *testing.T) {
 	random := rand.New(rand.NewPCG(99, 99))

@@ -25,19 +25,19 @@ const (
 )
 
 // Slab is the prior of the coefficients of the predictors in a model. All kinds but the normal one
-// are mixtures of g-priors over g. Under these kinds log σ and the coefficients in every model,
-// such as the intercept, have flat priors, and X is orthogonal to the columns in every model. The
-// zero value is the normal slab.
+// are mixtures of g-priors over g. With them, log σ and the coefficients in every model, such as
+// the intercept, have flat priors, and X in the g-prior holds the parts of the columns that are
+// orthogonal to the columns in every model. The zero value is the normal slab.
 type Slab struct {
 	// Kind is the kind of the prior.
 	Kind SlabKind
-	// G, Rows and Columns set g of FixedG. It is the largest of G, the number of rows if Rows is
-	// set, and the square of the number of selectable columns if Columns is set.
+	// G, Rows and Columns set g of FixedG to the largest of: G; the number of rows, if Rows is set;
+	// and the square of the number of selectable columns, if Columns is set.
 	G             float64
 	Rows, Columns bool
 }
 
-// slabNames are the texts that ParseSlab reads in addition to g:NUMBER.
+// slabNames are the texts, besides g:NUMBER, that ParseSlab reads.
 var slabNames = []struct {
 	name string
 	slab Slab
@@ -113,7 +113,7 @@ func (s Slab) fixed(rows, columns int) float64 {
 }
 
 // leastLogG and mostLogG bound the search for the modes of log g, and logGStep is its step. The
-// posterior changes over distances of 1 or more, so that no mode hides between two steps.
+// posterior changes over distances of 1 or more, so that no mode is hidden between two steps.
 const leastLogG, mostLogG, logGStep = -30, 60, 0.5
 
 // logPrior returns the log prior density of x = log g, for n rows.

@@ -16,13 +16,13 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// enumeration holds all models of a problem, indexed by the bits of their codes. The first group is
-// the lowest bit.
+// enumeration holds all models of a problem, indexed by the bits of their codes, where the first
+// group (selectable predictor) is the lowest bit.
 type enumeration struct {
 	*Problem
 	columns  [][]float64 // of the compressed rows [D]
 	y        []float64
-	more     int // as in NewModel
+	more     int // the number of further observations, and their sum of squares
 	residual float64
 	mean     []float64
 
@@ -32,7 +32,7 @@ type enumeration struct {
 	total    float64   // log of the sum of exp(logJoint)
 
 	// nodes holds values of log σ, a step apart, that resolve the posteriors of all models. It is
-	// nil if σ is known, or if models are decomposed one by one.
+	// nil if σ is known, or if each model has its own nodes.
 	nodes []float64
 	step  float64
 }
@@ -50,7 +50,7 @@ func newEnumeration(p *Problem) *enumeration {
 	return e
 }
 
-// code writes the code of a model.
+// code writes the code of the model with index mask to code.
 func (e *enumeration) code(mask uint32, code []int32) []int32 {
 	for g := range code {
 		code[g] = int32(mask >> g & 1)
@@ -58,7 +58,7 @@ func (e *enumeration) code(mask uint32, code []int32) []int32 {
 	return code
 }
 
-// logPriorOf returns log p(m), for a model that is allowed.
+// logPriorOf returns log p(m) of the model with index mask, which must be allowed.
 func (e *enumeration) logPriorOf(mask uint32) float64 {
 	sum := e.logPrior.Sizes[bits.OnesCount32(mask)] - e.LogMass
 	if e.logPrior.Members != nil {
@@ -120,12 +120,12 @@ func (e *enumeration) logEvidence(mask uint32) (float64, error) {
 	return p.LogEvidence(), nil
 }
 
-// evidenceBlock is the number of models in a piece of work. Half and twice give the same answers
-// (docs/benchmarks/constants.md).
+// evidenceBlock is the number of models evaluated at a time. Half and twice this number give the
+// same answers (docs/benchmarks/constants.md).
 const evidenceBlock = 1 << 8
 
-// evidences computes the evidences of all models. If there are many models it takes a walk, unless
-// the walk loses digits; otherwise it decomposes the models one by one.
+// evidences computes the evidences of all models: if there are many by a walk, which adds one
+// predictor at a time, and if there are few, or the walk loses digits, by decompositions.
 func (e *enumeration) evidences(ctx context.Context) error {
 	e.logJoint = make([]float64, 1<<len(e.Groups))
 	if len(e.Groups) > WalkedGroups && e.Slab == (Slab{}) {
@@ -189,7 +189,7 @@ func (e *enumeration) sort() {
 // unless their coefficients are ten million standard deviations away.
 const leftOut = 1e-14
 
-// matter returns the number of models that enter moments, the most probable ones.
+// matter returns the number of models, the most probable ones, that enter moments.
 func (e *enumeration) matter() (count int) {
 	rest := 0.0
 	for count = len(e.order); count > 1; count-- {

@@ -12,7 +12,7 @@ import (
 	"github.com/transdim/vti/internal/parallel"
 )
 
-// A walk finds the evidences of millions of models by adding one column at a time. A priori
+// walk finds the evidences of millions of models by adding one column at a time. A priori
 // coefficient θ_j has mean μ_j and standard deviation s_j. With φ_j = (θ_j − θ0_j) / s_j and r = y
 // − Xθ0, where θ0 is the same for all models, the posterior of φ in model m at noise σ has the
 // precision M and the linear term b,
@@ -24,47 +24,47 @@ import (
 //	log p(y | m, σ) = −n/2 log(2πσ²) − u r'r/2 − ½ Σ_m ν_j² − ½ log|M| + ½ b'M⁻¹b.
 //
 // Each further column appends a row to the Cholesky factor L of M and a number to L⁻¹b, at every σ
-// of a grid. Sums of squares lose digits that singular values keep, so that some evidences are
-// checked by decompositions. θ0 is the mode of the model with only the columns in every model; it
-// takes the level of the response out of r'r.
+// of a grid. Sums of squares lose more digits than singular value decompositions, by which some
+// evidences are therefore checked. θ0 is the mode of the model with only the columns that are in
+// every model, so that r'r does not include the mean of the response.
 type walk struct {
 	*enumeration
 	dim          int
 	gram         []float64 // S X'X S [D·D]
 	linear, nu   []float64 // S X'r and ν [D]
-	u, base      []float64 // for every σ: 1/σ², and the terms that all models share, with its weight [T]
-	coordinates  []int     // of the current model
+	u, base      []float64 // for each of T values of σ: 1/σ², and the log of its weight plus the terms that all models share
+	coordinates  []int     // coordinates of the current model
 	factor, z    []float64 // L with reciprocals on its diagonal [(i(i+1)/2 + a) T], and L⁻¹b [i T]
-	ends         []ending  // by the number of coordinates
+	ends         []ending  // for each number of leading coordinates of the current model
 	mask         uint32
 	pivot, score []float64
 	terms        []float64
 }
 
-// ending holds log|M| and |L⁻¹b|² at every σ [T], and Σ ν².
+// ending holds log|M| and |L⁻¹b|² of a model at every σ [T], and Σ ν².
 type ending struct {
 	logDet, squares []float64
 	nu              float64
 }
 
 const (
-	// WalkedGroups is the largest number of predictors whose models [Enumerate] decomposes one by
-	// one.
+	// WalkedGroups is the largest number of predictors with which [Enumerate] decomposes the design
+	// matrix of each model. With more predictors it walks from model to model by adding columns.
 	WalkedGroups = 12
-	// checkedModels is the number of most probable models that are decomposed, beside one of the
-	// largest models, to check the walk. Their log evidences must agree to roundedEvidence.
+	// checkedModels is the number of most probable models that are decomposed, in addition to one
+	// of the largest models, to check the walk. Log evidences must agree to roundedEvidence.
 	checkedModels   = 16
 	roundedEvidence = 1e-6
-	// resolved is the distance of log σ below the logarithm of the response's scale down to which
-	// residuals exceed the rounding of sums of squares. It is six decimal digits.
+	// resolved is a distance of log σ below the logarithm of the response's scale, of six decimal
+	// digits. Residuals of smaller scale drown in the rounding of sums of squares.
 	resolved = 6 * math.Ln10
 )
 
-// walkStep returns the distance between values of log σ at which the trapezoidal rule resolves
-// posteriors whose standard deviation is not below least. The error of the rule decays as 2 |Γ((n +
-// iω)/2)| / Γ(n/2) at ω = 2π/step; at this step it is below 1e-13 for every number n of rows.
-// Factors of determinants act like a smaller n, and normal terms in the log density add to its
-// curvature; the error is the same where they dominate.
+// walkStep returns the distance between values of log σ with which the trapezoidal rule resolves
+// posteriors whose standard deviation is at least the argument least. For n rows the error of the
+// rule decays as 2 |Γ((n + iω)/2)| / Γ(n/2) at ω = 2π/step, which for this step is below 1e-13 for
+// every n. Determinants in the density act like a smaller n; normal terms of the log density add to
+// its curvature, and where they dominate the error is the same.
 func walkStep(least float64) float64 { return 1 / math.Sqrt(65+1.55/(least*least)) }
 
 // newWalk prepares a walk over the values of log σ that matter in the smallest or largest model.
@@ -80,7 +80,7 @@ func (e *enumeration) newWalk() (*walk, error) {
 		return nil, err
 	}
 	low, high := min(least.logSigmas[0], most.logSigmas[0]), max(least.logSigmas[len(least.logSigmas)-1], most.logSigmas[len(most.logSigmas)-1])
-	origin, mode := make([]float64, dim), make([]float64, len(e.Always)) // θ0
+	origin, mode := make([]float64, dim), make([]float64, len(e.Always)) // origin is θ0
 	least.Mode(least.logSigmas[len(least.logSigmas)/2], mode)
 	for k, j := range e.Always {
 		origin[j] = mode[k]
@@ -104,7 +104,7 @@ func (e *enumeration) newWalk() (*walk, error) {
 	step := 1.0
 	if e.Noise.SD > 0 {
 		step = walkStep(leastSD(rows, e.Noise))
-		low = max(low, math.Log(squares/rows)/2-resolved) // walked notices if lower values matter
+		low = max(low, math.Log(squares/rows)/2-resolved) // the check by walked fails if lower values matter
 	}
 	for x := low; x < high+step; x += step {
 		weight := 0.0
@@ -126,7 +126,7 @@ func (e *enumeration) largest() uint32 {
 	return 1<<min(e.Prior.Limit(len(e.Groups)), len(e.Groups)) - 1
 }
 
-// walker returns a copy of w with separate memory, at the model without predictors.
+// walker returns a copy of w with separate memory, whose current model has no predictors.
 func (w *walk) walker() *walk {
 	copied, points := *w, len(w.u)
 	copied.coordinates, copied.mask = nil, 0
@@ -171,7 +171,7 @@ func (w *walk) push(j int) {
 	before, after := &w.ends[k], &w.ends[k+1]
 	diagonal, z := pointsOf(row, k), pointsOf(w.z, k)
 	for t, pivot := range w.pivot {
-		pivot = max(pivot, 1) // M − I is positive semidefinite, but for rounding
+		pivot = max(pivot, 1) // smaller only by rounding, since M − I is positive semidefinite
 		diagonal[t] = 1 / math.Sqrt(pivot)
 		z[t] = w.score[t] * diagonal[t]
 		after.logDet[t], after.squares[t] = before.logDet[t]+math.Log(pivot), before.squares[t]+z[t]*z[t]
@@ -180,8 +180,8 @@ func (w *walk) push(j int) {
 	w.coordinates = append(w.coordinates, j)
 }
 
-// visit finds the evidence of the current model, and of its extensions by groups from first on.
-// Whether a group is allowed depends only on the groups before it, so that a model that is not
+// visit finds the evidences of the current model, and of its extensions by groups with numbers from
+// first on. The groups before a group decide whether it is allowed, so that a model that is not
 // allowed has no allowed extension.
 func (w *walk) visit(first int, code []int32) {
 	size := bits.OnesCount32(w.mask)
@@ -209,8 +209,8 @@ func (w *walk) visit(first int, code []int32) {
 	}
 }
 
-// walkAll computes logJoint by walks. The models of one piece of work have the same members among
-// the first WalkedGroups/2 groups.
+// walkAll computes logJoint by many walks. The models of one walk agree in the first WalkedGroups/2
+// groups.
 func (e *enumeration) walkAll(ctx context.Context) error {
 	w, err := e.newWalk()
 	if err != nil {
@@ -242,8 +242,8 @@ func (e *enumeration) walkAll(ctx context.Context) error {
 	})
 }
 
-// walked reports whether the walk is right up to rounding. It checks one of the largest models,
-// which lose most digits, and the most probable models, which matter most.
+// walked reports whether the evidences of the walk are right up to rounding. It checks one of the
+// largest models, which lose most digits, and the most probable models.
 func (e *enumeration) walked() bool {
 	for _, mask := range append([]uint32{e.largest()}, e.order[:min(checkedModels, len(e.order))]...) {
 		want, err := e.logEvidence(mask)

@@ -9,8 +9,8 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// A walk finds the same evidences as decompositions of single models, with groups of several
-// columns, prior means, a size limit, excluded models, and known or unknown σ.
+// A walk, which adds one column at a time, finds the same evidences as decompositions of models,
+// with groups of columns, prior means, a size limit, excluded models, and known or unknown σ.
 func TestWalkIsThatOfDecompositions(t *testing.T) {
 	groups := [][]int{{3, 1}, {2}, {5, 6, 4}, {7}, {8}, {9}, {10}, {11}}
 	for name, change := range map[string]func(p *Problem){
@@ -47,8 +47,8 @@ func TestWalkIsThatOfDecompositions(t *testing.T) {
 	}
 }
 
-// requireSamePosterior compares the posterior of a model at the nodes that all models share with
-// the posterior at its own nodes.
+// requireSamePosterior compares the posterior of a model at the values of log σ that all models
+// share with the posterior at values chosen for this model.
 func requireSamePosterior(t *testing.T, e *enumeration, mask uint32) {
 	t.Helper()
 	model, err := e.model(e.coordinates(mask))
@@ -74,8 +74,8 @@ func requireSamePosterior(t *testing.T, e *enumeration, mask uint32) {
 	require.InEpsilon(t, scale.sd(), gotScale.sd(), 1e-8)
 }
 
-// Models with columns that are near copies, and with hardly any noise, are decomposed one by one,
-// since a walk loses their digits.
+// Models whose columns are nearly equal, and which have hardly any noise, are decomposed one by
+// one, since a walk, which adds one column at a time, loses digits.
 func TestWalksThatLoseDigitsAreNoticed(t *testing.T) {
 	p := randomProblem(10, 8, [][]int{{1}, {2}, {3}, {4}, {5}, {6}, {7}, {8}, {9}, {10}, {11}, {12}, {13}}, 14)
 	for i := range p.Y {

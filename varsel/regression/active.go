@@ -6,29 +6,29 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// Active is a model, described by its coordinates that have a column. [Regression.WithParameters]
-// adds the other parameters of the response.
+// Active is a model, described by the coordinates of its coefficients, each with its column.
+// [Regression.WithParameters] adds the other parameters of the response.
 type Active struct {
 	Coordinates []int
-	Columns     [][]float64 // of the design
-	Places      []int       // places of the columns in the design, if they come from there
-	Mean, SD    []float64   // of the coefficients
+	Columns     [][]float64 // columns of the design
+	Places      []int       // numbers of the columns in the design, if they come from there
+	Mean, SD    []float64   // prior means and standard deviations of the coefficients
 	Scale       int         // coordinate of log σ; −1 if it is known, or there is none
 }
 
-// Add appends a coordinate.
+// Add appends a coordinate with its column and its prior.
 func (a *Active) Add(coordinate int, column []float64, mean, sd float64) {
 	a.Coordinates, a.Columns = append(a.Coordinates, coordinate), append(a.Columns, column)
 	a.Mean, a.SD = append(a.Mean, mean), append(a.SD, sd)
 }
 
-// Include appends column j of the design as a coordinate.
+// Include appends a coordinate whose column is column j of the design.
 func (t *Regression) Include(a *Active, coordinate, j int) {
 	a.Add(coordinate, t.Columns[j], t.Mean[j], t.SD[j])
 	a.Places = append(a.Places, j)
 }
 
-// WithParameters returns a with the coordinates of all parameters of the response.
+// WithParameters returns a copy of a with the coordinates of all parameters of the response added.
 func (t *Regression) WithParameters(a Active) Active {
 	for _, j := range t.Parameters() {
 		a = a.with(j, t.Mean[j], t.SD[j])
@@ -36,7 +36,7 @@ func (t *Regression) WithParameters(a Active) Active {
 	return a
 }
 
-// with returns a with the coordinate of a parameter of the response, which has no column.
+// with returns a copy of a with the coordinate of a parameter of the response, which has no column.
 func (a Active) with(scale int, mean, sd float64) Active {
 	a.Coordinates = append(a.Coordinates[:len(a.Coordinates):len(a.Coordinates)], scale)
 	a.Mean, a.SD = append(a.Mean[:len(a.Mean):len(a.Mean)], mean), append(a.SD[:len(a.SD):len(a.SD)], sd)

@@ -19,8 +19,8 @@ import (
 //	y_i ~ N(η_i, (κ^{a_i} σ)²),   p(a) = Π ε^{a_i} (1 − ε)^{1−a_i},
 //
 // where a_i is 1 for an outlier and 0 otherwise, κ is the ratio of the noise scales, and ε the
-// share of outliers. Given a the model is Gaussian, and has a closed form given σ. With few rows,
-// draws can miss whole modes of such a posterior, for example if two rows contradict a third.
+// share of outliers. Given a the model is Gaussian, and given σ too it has a closed form. With few
+// rows, draws can miss whole modes of this posterior, for example if rows contradict each other.
 type Assignments struct {
 	target         *Regression
 	outlier, ratio float64 // ε and κ
@@ -37,17 +37,17 @@ type Assigned struct {
 	shares      []float64 // p(a | y, m), in the order of a as a binary number
 }
 
-// negligibleShare is the share of the posterior below which it adds nothing to moments.
+// negligibleShare is a share of the posterior. Parts with smaller shares add nothing to moments.
 const negligibleShare = 1e-22
 
-// NewAssignments returns the sums for a share ε of outliers, whose noise scale is ratio, κ, times
-// the scale of other rows.
+// NewAssignments returns the sums for a share ε of outliers, whose noise scale is ratio (κ) times
+// the scale of inliers.
 func NewAssignments(r *Regression, share, ratio float64) *Assignments {
 	return &Assignments{target: r, outlier: share, ratio: ratio, known: map[string]*Assigned{}}
 }
 
-// Given returns the posterior of a model given a set of outliers, whose rows are divided by κ.
-// logShare is log p(a) − k log κ for k outliers.
+// Given returns the posterior of a model given the outliers, whose rows are divided by κ. Bit i of
+// outliers says if row i is one. logShare is log p(a) − k log κ for k outliers.
 func (s *Assignments) Given(a Active, outliers int) (p *exact.Posterior, logShare float64, err error) {
 	t := s.target
 	y, columns := slices.Clone(t.Responses.Y), make([][]float64, len(a.Columns))
@@ -72,7 +72,7 @@ func (s *Assignments) Given(a Active, outliers int) (p *exact.Posterior, logShar
 	return p, logShare, err
 }
 
-// Sum sums one model over all sets of outliers, and keeps the result.
+// Sum returns the sum of one model over all sets of outliers. It keeps the result for later calls.
 func (s *Assignments) Sum(a Active) (*Assigned, error) {
 	key := fmt.Sprint(a.Coordinates)
 	s.mutex.Lock()
@@ -102,14 +102,14 @@ func (s *Assignments) Sum(a Active) (*Assigned, error) {
 	return found, nil
 }
 
-// Of returns the posterior of a model.
+// Of returns the posterior of a model, as a sum over sets of outliers from which draws are made.
 func (s *Assignments) Of(a Active) (Closed, error) {
 	sum, err := s.Sum(a)
 	return drawnAssignments{sum, map[int]*exact.Posterior{}}, err
 }
 
-// drawnAssignments draws from the posterior of a model. known keeps the posteriors given the sets
-// of outliers that have been drawn.
+// drawnAssignments draws from the posterior of a model. known holds the posteriors given the sets
+// of outliers that were drawn before.
 type drawnAssignments struct {
 	*Assigned
 	known map[int]*exact.Posterior
@@ -118,14 +118,14 @@ type drawnAssignments struct {
 // LogEvidence returns log p(y | m).
 func (s *Assigned) LogEvidence() float64 { return s.logEvidence }
 
-// Draw draws a set of outliers, then coefficients given it.
+// Draw draws a set of outliers, and then log σ and coefficients given the set.
 func (s drawnAssignments) Draw(random *rand.Rand, values []float64) (logSigma, logDensity float64) {
 	outliers := pick.Func(len(s.shares), random.Float64(), func(i int) float64 { return s.shares[i] })
 	t := s.target
 	theta := make([]float64, t.Dim)
 	p := s.known[outliers]
 	if p == nil {
-		p, _, _ = s.Given(s.model, outliers) // no error, as Sum has found it before
+		p, _, _ = s.Given(s.model, outliers) // Sum has computed this posterior without an error
 		s.known[outliers] = p
 	}
 	s.model.Draw(p, random, theta)
@@ -138,8 +138,8 @@ func (s drawnAssignments) Draw(random *rand.Rand, values []float64) (logSigma, l
 	return logSigma, t.LogJointAt(s.model, theta, make([]float64, len(t.Responses.Y))) - s.logEvidence
 }
 
-// Posteriors returns the posteriors of a model given each set of outliers, with their probabilities
-// if the model has the given probability.
+// Posteriors returns the posteriors of a model given each set of outliers, with the joint
+// probability of model and set. The argument is the probability of the model.
 func (s *Assigned) Posteriors(probability float64) (list []exact.Weighted, err error) {
 	for outliers, share := range s.shares {
 		if probability*share < negligibleShare {

@@ -6,9 +6,9 @@ import (
 	"github.com/transdim/vti/likelihood"
 )
 
-// A response of categories has M linear predictors, each with a coefficient for every column of the
-// design, and parameters with standard normal priors. Coordinates are the coefficients, all of one
-// column together, and then the parameters:
+// A categorical response has M linear predictors, each with a coefficient for every column of the
+// design, and parameters with standard normal priors. The coordinates θ are the coefficients,
+// column by column, and then the parameters:
 //
 //	θ_{jM+m}: column j, linear predictor m;   θ_{DM+k}: parameter k.
 //
@@ -25,7 +25,7 @@ func (t *Regression) Planes() int {
 	return t.Responses.Categories.Predictors()
 }
 
-// Parameters returns the coordinates without a column.
+// Parameters returns the coordinates of parameters of the response, which have no column.
 func (t *Regression) Parameters() (list []int) {
 	if c := t.Responses.Categories; c != nil {
 		for k := range c.Parameters() {
@@ -54,9 +54,9 @@ func (t *Regression) UseCategories(c likelihood.Categories, y []float64) {
 	}
 }
 
-// predictors returns the linear predictors of all rows [B, M·n], all rows of one linear predictor
-// together. active [B, D] holds the coordinates in use, and zeros for the other coordinates.
-// Offsets are left out.
+// predictors returns the linear predictors of all rows without offsets [B, M·n], in M blocks, one
+// for each linear predictor of a row. active [B, D] holds the coordinates in use, and zeros for the
+// other coordinates.
 func (t *Regression) predictors(active *Node) *Node {
 	rows, columns := t.X.Dims()
 	x := Constant(active, t.X.RawMatrix().Data, rows, columns)
@@ -66,8 +66,8 @@ func (t *Regression) predictors(active *Node) *Node {
 	return Einsum("bd,nd->bn", active, x)
 }
 
-// Unordered returns the categories of a response whose categories have no order; ok is false for
-// other responses.
+// Unordered returns the categories of a response without an order of its categories; ok is false
+// for other responses.
 func (t *Regression) Unordered() (c likelihood.UnorderedCategories, ok bool) {
 	c, ok = t.Responses.Categories.(likelihood.UnorderedCategories)
 	return c, ok
@@ -83,9 +83,9 @@ func EachPlane(columns []int, planes int) (coordinates []int) {
 	return coordinates
 }
 
-// parametersOf returns the parameters of each row [B, P] from all coordinates [B, D]: log σ if it
-// is unknown, and nil if there are no parameters. It takes a product, which every backend can
-// differentiate.
+// parametersOf returns the parameters of the response [B, P], from coordinates [B, D]: the
+// parameters of a categorical response, log σ if it is unknown, or nil. They are extracted by a
+// matrix product, which every backend can differentiate.
 func (t *Regression) parametersOf(active *Node) *Node {
 	if t.Responses.Categories == nil {
 		return t.LogScaleOf(active)

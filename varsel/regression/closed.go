@@ -6,17 +6,17 @@ import (
 	"github.com/transdim/vti/varsel/exact"
 )
 
-// Closed is the posterior of one model in closed form: normal given σ, given g, or given a set of
-// outliers.
+// Closed is the posterior of one model in closed form. It is normal given σ, given g of a g-prior,
+// or given a set of outliers.
 type Closed interface {
 	// LogEvidence returns log p(y | m).
 	LogEvidence() float64
-	// Draw writes coefficients to theta, and returns log σ and the log density of the coefficients
-	// and log σ.
+	// Draw writes coefficients to theta. It returns log σ, and the log density of the coefficients
+	// and log σ together.
 	Draw(random *rand.Rand, theta []float64) (logSigma, logDensity float64)
 }
 
-// Draw writes a draw of a model to θ [D], and returns its log density.
+// Draw writes a draw from the posterior of a model to theta [D], and returns its log density.
 func (a Active) Draw(form Closed, random *rand.Rand, theta []float64) (logDensity float64) {
 	values := make([]float64, len(a.Coordinates))
 	logSigma, logDensity := form.Draw(random, values)
@@ -55,7 +55,7 @@ func (t *Regression) LogEvidence(a Active) (float64, error) {
 	return m.Evidence(t.Noise())
 }
 
-// gaussian returns the posterior of a model given σ.
+// gaussian returns the posterior of a Gaussian model given σ.
 func (t *Regression) gaussian(a Active) (*exact.Model, error) {
 	y, columns, more, residual := t.Responses.Y, a.Columns, t.Responses.More, t.Responses.Residual
 	if t.Products != nil {

@@ -9,9 +9,9 @@ import (
 	"github.com/transdim/vti/likelihood"
 )
 
-// Expand expands the log joint density of a model under heavy tails at theta. It writes the
-// gradient to slope and minus the second derivatives to curvature; if slope is nil, it returns the
-// value alone. The density of a row is f((y − η)/σ)/σ, so that its derivatives in log σ follow from
+// Expand returns the log joint density of a model at theta, for a likelihood with heavy tails.
+// Unless slope is nil, it writes the gradient to slope and minus the second derivatives to
+// curvature. The density of a row is f((y − η)/σ)/σ, so that its derivatives in log σ follow from
 // its derivatives in η. Let s be the slope of the row's log density in η, c minus its second
 // derivative, and e = y − η. Then the slope in log σ is e s − 1, minus the second derivative is e²
 // c + e s, and minus the mixed derivative is e c + s.
@@ -21,7 +21,7 @@ func (t *Regression) Expand(heavy likelihood.HeavyTailed, a Active, theta, slope
 	if slope == nil {
 		return logJoint
 	}
-	k, at, logScale := len(slope), -1, t.LogScale // at is the place of log σ among the coordinates
+	k, at, logScale := len(slope), -1, t.LogScale // at is the position of log σ among the coordinates
 	clear(curvature)
 	place := make([]int, len(a.Coordinates))
 	if a.Scale >= 0 {

@@ -12,12 +12,12 @@ import (
 	"github.com/transdim/vti/varsel/exact"
 )
 
-// ElementalSets returns starts of a search for modes under likelihoods with heavy tails, and their
-// log joint densities. Each start fits the k coefficients of a model to k rows. If few rows
-// contradict each other, the posterior has a mode for many of these sets of rows (the elemental
-// sets of robust regression, Rousseeuw 1984). All sets are fitted if there are no more than most,
-// and otherwise most sets drawn from the stream with the given name. Other likelihoods have no
-// starts.
+// ElementalSets returns starting points of a search for modes under likelihoods with heavy tails,
+// and their log joint densities. Each starting point fits the k coefficients of a model to k rows.
+// If a few rows contradict each other, the posterior has a mode for many of these sets of rows (the
+// elemental sets of robust regression, Rousseeuw 1984). If there are more sets than the argument
+// most, it fits this number of sets, drawn from the random stream with the given name. It returns
+// nil for other likelihoods.
 func (t *Regression) ElementalSets(a Active, dim, most int, name string) (theta [][]float64, logJoint []float64) {
 	n, k := len(t.Responses.Y), len(a.Coordinates)
 	if !t.Kind.HeavyTails() || n < 2 || k == 0 {
@@ -46,20 +46,20 @@ func (t *Regression) ElementalSets(a Active, dim, most int, name string) (theta 
 	return theta, logJoint
 }
 
-// leastVariance is the least variance of noise, in units of the largest square of a column, with
-// which normal equations keep six digits: no pivot is less than the variance.
+// leastVariance is the smallest variance of the noise, in units of the largest square of a column,
+// with which normal equations have six right digits: no pivot is smaller than the variance.
 const leastVariance = 1e-10
 
-// ridge is memory for the normal equations of few rows.
+// ridge is scratch memory for the normal equations of few rows.
 type ridge struct{ design, precision, slope []float64 }
 
 func newRidge(rows, k int) *ridge {
 	return &ridge{make([]float64, rows*k), make([]float64, k*k), make([]float64, k)}
 }
 
-// fitGiven writes to theta the mode of the coefficients given some rows alone, if the noise scale
-// is known. It reports whether the normal equations could be solved. If they have too few digits,
-// fit uses singular values instead.
+// fitGiven writes to theta the mode of the coefficients given only the listed rows and a known
+// noise scale. It returns false if the noise scale is unknown, or if normal equations would lose
+// too many digits; fit then uses singular values.
 func (t *Regression) fitGiven(a Active, rows []int, theta []float64, r *ridge) bool {
 	if a.Scale >= 0 {
 		return false
@@ -101,9 +101,9 @@ func (t *Regression) fitGiven(a Active, rows []int, theta []float64, r *ridge) b
 	return true
 }
 
-// fit writes to theta the mode of the coefficients given some rows alone. If the noise scale is
-// unknown, the mode is for hardly any noise, and the median of all absolute residuals becomes the
-// noise scale.
+// fit writes to theta the mode of the coefficients given only the listed rows. If the noise scale
+// is unknown, the coefficients are the mode for hardly any noise, and the noise scale is the median
+// absolute residual of all rows.
 func (t *Regression) fit(a Active, rows []int, theta []float64) bool {
 	pick := func(values []float64) []float64 {
 		few := make([]float64, len(rows))

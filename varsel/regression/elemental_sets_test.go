@@ -10,8 +10,8 @@ import (
 	"github.com/transdim/vti/likelihood"
 )
 
-// If the noise is known, modes by normal equations agree with modes by singular values, or too few
-// digits are reported.
+// For known noise, modes by normal equations agree with modes by singular values, unless the normal
+// equations report that they lose too many digits.
 func TestElementalSetsGivenTheScale(t *testing.T) {
 	random := stream.Rand(4, "elemental sets")
 	column := func() []float64 {

@@ -11,7 +11,7 @@ func (a Active) NormalEquations(weights, response []float64) (precision *mat.Sym
 	k := max(len(a.Columns), 1)
 	precision, linear = mat.NewSymDense(k, nil), mat.NewVecDense(k, nil)
 	if len(a.Columns) == 0 {
-		precision.SetSym(0, 0, 1) // a coordinate that is always zero stands for none
+		precision.SetSym(0, 0, 1) // a matrix without rows does not exist; one coordinate that is always zero replaces it
 	}
 	weighted := make([]float64, len(weights))
 	for i, column := range a.Columns {
@@ -36,6 +36,6 @@ func Solve(precision *mat.SymDense, linear *mat.VecDense) (theta []float64, ok b
 		return nil, false
 	}
 	var to mat.VecDense
-	_ = cholesky.SolveVecTo(&to, linear) // a warning of bad condition: the prior keeps the result usable
+	_ = cholesky.SolveVecTo(&to, linear) // the error only warns of a bad condition; the prior keeps the result usable
 	return to.RawVector().Data, true
 }

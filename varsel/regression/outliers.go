@@ -5,11 +5,11 @@ import "math"
 // Outliers is the density of a response about its linear predictor under the robust likelihood: two
 // normal densities with the same mean.
 type Outliers struct {
-	LogShare, Variance [2]float64 // of inliers, and of outliers
+	LogShare, Variance [2]float64 // of inliers (index 0) and outliers (index 1)
 }
 
-// NewOutliers returns the density for a share of outliers, whose noise scale is ratio times
-// exp(logScale), the noise scale of other rows.
+// NewOutliers returns the density for the given share of outliers. The noise scale of inliers is
+// exp(logScale), and the noise scale of outliers is ratio times larger.
 func NewOutliers(share, ratio, logScale float64) *Outliers {
 	inlier := math.Exp(2 * logScale)
 	return &Outliers{[2]float64{math.Log1p(-share), math.Log(share)}, [2]float64{inlier, inlier * ratio * ratio}}

@@ -11,13 +11,13 @@ import (
 )
 
 // Regression is the likelihood of the rows of a table given linear predictors, and the priors of
-// the coefficients, on the working scale of the flow.
+// the coefficients, on the working scale (standardised columns and response).
 //
 // Coordinates are the columns of the design (the intercept first, if there is one), followed by log
-// σ if it is unknown, or the parameters of a response of categories (categories.go). Each has an
+// σ if it is unknown, or the parameters of a categorical response (categories.go). Each has an
 // independent normal prior.
 type Regression struct {
-	X         *mat.Dense  // [n, D], or [n, D/M] for M linear predictors; zeros for log σ
+	X         *mat.Dense  // [n, D], or [n, D/M] for M linear predictors; zeros in the column of log σ
 	Columns   [][]float64 // columns of X [D][n]
 	Offset    []float64   // [n] or nil
 	Kind      likelihood.Kind
@@ -26,15 +26,15 @@ type Regression struct {
 	Scale     int       // coordinate of log σ, or −1
 	LogScale  float64   // log σ when it is known
 	Outliers  *Outliers // of the robust likelihood with known scales; nil otherwise
-	// LogConstant is the part of the log density of the responses that depends on no parameter.
+	// LogConstant is the part of the log density of the responses without parameters.
 	LogConstant float64
-	Mean, SD    []float64 // of the priors [D]
-	// Products holds the inner products of Columns for a Gaussian response with many rows, or with
-	// X in place of the rows; else it is nil.
+	Mean, SD    []float64 // means and standard deviations of the priors [D]
+	// Products holds the inner products of Columns, for a Gaussian response with many rows or for
+	// summary statistics; it is nil otherwise.
 	Products *design.Products
 }
 
-// Stored returns the inner products if they are stored, else nil.
+// Stored returns the inner products of the columns if all of them are stored, and nil otherwise.
 func (t *Regression) Stored() *design.Products {
 	if t.Products != nil && t.Products.Stored {
 		return t.Products
@@ -52,7 +52,7 @@ func (t *Regression) LogJoint(mask, theta *Node) *Node {
 	return Add(t.Responses.LogDensity(eta, t.parametersOf(active)), LogNormalPrior(mask, theta, t.Mean, t.SD))
 }
 
-// LogScaleOf returns log σ of each row [B,1]: the coordinate that holds it, or the known value.
+// LogScaleOf returns log σ [B,1] at each point: the coordinate that holds it, or the known value.
 func (t *Regression) LogScaleOf(active *Node) *Node {
 	if t.Scale < 0 {
 		return BroadcastToDims(Constant(active, []float64{t.LogScale}, 1, 1), active.Shape().Dim(0), 1)

@@ -16,12 +16,12 @@ type Responses struct {
 	likelihood.Likelihood
 	// Y holds the responses.
 	Y []float64
-	// Times holds the number of rows that each response stands for; nil if each is one row.
+	// Times holds the number of rows that each response represents; nil if each represents one row.
 	Times []float64
 	// Categories holds the categories of a categorical response; nil for other responses, which
 	// have a Likelihood.
 	Categories likelihood.Categories
-	// More is the number of observations beyond the rows of y, and Residual their sum of squares,
+	// More is the number of observations that Y does not hold, and Residual their sum of squares,
 	// which no coefficient can change. Both are 0 except for Gaussian data compressed by
 	// [exact.Compress].
 	More     int
@@ -45,7 +45,7 @@ func (r Responses) LogDensity(eta, logScale *Node) *Node {
 	return Add(sum, Reshape(rest, -1))
 }
 
-// LogDensityAt does the same as LogDensity on the host, for one eta [n] and noise scale.
+// LogDensityAt returns the same as LogDensity, computed in Go, for one eta [n] and noise scale.
 func (r Responses) LogDensityAt(eta []float64, scale float64) float64 {
 	sum := likelihood.LogDensityAt(r.Likelihood, r.Y, r.Times, eta, scale)
 	if r.More != 0 {
@@ -61,9 +61,9 @@ func (r Responses) LogKernels(eta []float64, scale float64) float64 {
 	return likelihood.LogKernels(r.Likelihood, r.Y, r.Times, eta, scale)
 }
 
-// Working returns positive weights w and responses ŷ such that −½ Σ w_i (η_i − ŷ_i)² has the
-// gradient of the log density at eta, and its curvature. If cautious is set, the curvature is large
-// enough for iterated maximisation to climb. See [likelihood.Row].
+// Working returns positive weights w and responses ŷ such that −½ Σ w_i (η_i − ŷ_i)² has the same
+// gradient and curvature as the log density at eta. If cautious is true, its curvature is instead
+// so large that the log density rises at each step of iterated maximisation ([likelihood.Row]).
 func (r Responses) Working(eta []float64, scale float64, cautious bool) (weights, response []float64) {
 	weights, response = make([]float64, len(r.Y)), make([]float64, len(r.Y))
 	r.Expand(eta, scale, cautious, response, weights)
@@ -73,8 +73,8 @@ func (r Responses) Working(eta []float64, scale float64, cautious bool) (weights
 	return weights, response
 }
 
-// Expand writes the slope and the curvature of the log density in each element of eta. cautious has
-// the same meaning as in Working.
+// Expand writes the derivative of the log density in each element of eta to slope, and minus the
+// second derivative to curvature. cautious has the same meaning as in Working.
 func (r Responses) Expand(eta []float64, scale float64, cautious bool, slope, curvature []float64) {
 	newton := r.NewtonAt
 	if cautious {
@@ -88,14 +88,14 @@ func (r Responses) Expand(eta []float64, scale float64, cautious bool, slope, cu
 	}
 }
 
-// Constant puts values into the graph of like, in its float type.
+// Constant returns values as a constant in the graph of the node like, in its type of numbers.
 func Constant(like *Node, values []float64, dims ...int) *Node {
 	return ConvertDType(Reshape(Const(like.Graph(), values), dims...), like.DType())
 }
 
 var halfLog2Pi = math.Log(2*math.Pi) / 2
 
-// CountRows merges rows with the same response, offset and columns, and sets their counts.
+// CountRows merges rows with the same response, offset and columns, and sets Times to their counts.
 func (t *Regression) CountRows() {
 	y := t.Responses.Y
 	found := distinct.Of(len(y), func(key []byte, row int) []byte {

@@ -17,27 +17,27 @@ import (
 //
 //	σ → u σ,   β → c + u (β − c),
 //
-// for a centre c of each model. With few rows the posterior has a funnel along these curves, where
-// few draws are. The squares of σ and of distances in the funnel make up most of the standard
-// deviations. Given the curve of a draw, its position t has the density p(σ(t), β(t)) e^(dt), with
-// d the number of coefficients (the curves are orbits of a group with the invariant measure dt),
-// and one quadrature integrates over it. Moments of these expectations only need draws that show
-// all curves (Rao–Blackwell).
+// for a centre c of each model. With few rows the posterior has a funnel along these curves. Few
+// draws reach its wide end, where σ and distances are so large that they make up most of the
+// standard deviations. Given the curve of a draw, its position t has the density p(σ(t), β(t))
+// e^(dt), with d the number of coefficients (the curves are orbits of a group with the invariant
+// measure dt), and one quadrature integrates over it. For moments of these expectations the draws
+// need to represent the curves only, not the positions on them (Rao–Blackwell).
 type ScaleOrbits struct {
-	Centre         []int     // number of the draw at the centre, by draw
-	Mean, Variance []float64 // of u, by draw
+	Centre         []int     // for each draw, the number of the draw that is its centre c
+	Mean, Variance []float64 // mean and variance of u on the curve of each draw
 }
 
-// Moments are integrated along orbits up to mostOrbitRows rows, and mostOrbitWork rows times draws.
-// With more rows σ has no heavy tail, and the work takes about a second.
+// Moments are integrated along orbits if there are at most mostOrbitRows rows, and if rows times
+// draws are at most mostOrbitWork, which takes about a second. With more rows σ has no heavy tail.
 const (
 	mostOrbitRows = 64
 	mostOrbitWork = 1 << 21
 )
 
-// ScaleOrbits integrates along the orbits of draws of θ [N, D] in models of the given codes. It
-// returns nil if the response has no unknown scale, or if the rows determine the scale well. The
-// centre of a model is its most probable draw.
+// ScaleOrbits integrates along the curves (orbits) through draws of θ [N, D] in models of the given
+// codes. It returns nil unless the likelihood has heavy tails and an unknown scale, and rows and
+// draws are few. The centre of a model is its most probable draw.
 func (t *Regression) ScaleOrbits(ctx context.Context, codes [][]int32, active func(code []int32) Active, theta *mat.Dense) (*ScaleOrbits, error) {
 	draws, rows := len(codes), len(t.Responses.Y)
 	if !t.Kind.HeavyTails() || t.Scale < 0 || rows > mostOrbitRows || rows*draws > mostOrbitWork {
@@ -76,11 +76,11 @@ func (t *Regression) ScaleOrbits(ctx context.Context, codes [][]int32, active fu
 // orbitWalk is scratch memory for one orbit.
 type orbitWalk struct {
 	target               *Regression
-	atCentre, apart, eta []float64 // linear predictors at the centre, of the distance from it, at a point
+	atCentre, apart, eta []float64 // linear predictors: at the centre, of θ minus the centre, and at a point of the orbit
 	logs, logScales      []float64
 }
 
-// moments returns the mean and the variance of u = e^t, given the orbit of theta about a centre.
+// moments returns the mean and the variance of u = e^t on the orbit of theta about a centre.
 func (w *orbitWalk) moments(a Active, centre, theta []float64) (mean, variance float64) {
 	clear(w.atCentre)
 	clear(w.apart)
@@ -89,8 +89,9 @@ func (w *orbitWalk) moments(a Active, centre, theta []float64) (mean, variance f
 		floats.AddScaled(w.atCentre, centre[j], a.Columns[k])
 		floats.AddScaled(w.apart, theta[j]-centre[j], a.Columns[k])
 	}
-	// The density of t has a width of about 1/√(2n): the rule is exact to 1e-9 at this step. Terms
-	// below e^−drop of the largest, also for a second moment, are left out.
+	// The density of t has a standard deviation of about 1/√(2n), and this step of the trapezoidal
+	// rule is exact to 1e-9. Terms below e^−drop times the largest term, of the sums for the
+	// density and for the second moment, are left out.
 	step := 0.7 / math.Sqrt(float64(len(w.eta)))
 	const drop, farthest = 20, 40
 	w.logs, w.logScales = w.logs[:0], w.logScales[:0]

@@ -17,43 +17,43 @@ import (
 )
 
 // births is the posterior over models and log σ of a Gaussian response, sampled by a process in
-// continuous time. A member of the model dies at rate 1, and every other predictor is born at a
-// rate equal to its posterior odds given the members. These rates keep detailed balance. Times in
-// which hardly anything can happen take no work: the process leaves a poor model at once, by any
-// jump. With models weighted by their durations, the jumps are the tempered Gibbs sampler of
-// Zanella and Roberts (2019). After a jump, new odds take one multiplication for each pair of a
-// predictor and a member, given inner products.
+// continuous time. A predictor in the model is removed (dies) at rate 1, and every other predictor
+// is added (born) at a rate equal to its posterior odds given the model. These rates satisfy
+// detailed balance. The process leaves a poor model quickly, by some jump, so that time in which
+// hardly anything can happen costs no computation. With models weighted by their durations, the
+// jumps are the tempered Gibbs sampler of Zanella and Roberts (2019). After a jump, new odds take
+// one multiplication for each pair of a predictor and a member of the model, given inner products.
 type births struct {
 	target  Lists
 	prior   space.LogTerms
-	terms   []float64    // terms of the columns in log p(m) [C]; nil if all are 0
+	terms   []float64    // the log prior odds of each column, apart from the size of the model [C]; nil if all are 0
 	weights []float64    // exponentials of terms [C]
 	first   int          // column of the first item
 	rows    int          // n, the number of responses
 	columns []float64    // fixed columns, then items [C, n]; nil if inner products are known
-	places  []int        // places of the columns in the design [C], if their inner products are known
+	places  []int        // numbers of the columns in the design [C], if their inner products are known
 	fixed   int          // number of fixed columns
 	norms   []float64    // squared lengths of the columns [C]
 	along   []float64    // inner products of the columns with the responses less the prior mean [C]
-	size    float64      // squared length of these responses, with the part that no column can change
+	size    float64      // squared length of the responses less the prior mean, including responses that no column explains
 	total   float64      // number of observations
-	slab    float64      // prior variance of an item
+	slab    float64      // prior variance of the coefficient of an item
 	ridge   []float64    // prior variances of the fixed columns
-	room    atomic.Int64 // inner products that may still be kept
+	room    atomic.Int64 // number of inner products for which there is memory left
 	kept    []atomic.Pointer[[]float64]
 }
 
 // Settings of the process. Half and twice give the same answers (docs/benchmarks/constants.md).
 const (
-	// sweepTime is the time of the process in a sweep, in which a member dies twice on average.
+	// sweepTime is the time of the process in a sweep, where predictors are removed at rate 1.
 	sweepTime = 2
-	// After the process, log σ moves by sigmaSteps normal steps with standard deviation sigmaStep.
+	// After the process, log σ makes sigmaSteps Metropolis steps with standard deviation sigmaStep.
 	sigmaSteps, sigmaStep = 4, 0.25
-	// keptProducts is the largest number of inner products that are kept, 1 GiB: all products of
-	// 11,585 columns. Other inner products are computed each time.
+	// keptProducts is the largest number of inner products that are stored, 1 GiB: all products of
+	// 11,585 columns. Other inner products are computed whenever they are needed.
 	keptProducts = 1 << 27
 	// jumpError is the largest accepted error of a log evidence from the updates of a sweep, in
-	// nats. It guards against columns that rounding cannot distinguish.
+	// nats. A larger error occurs if columns are equal up to rounding.
 	jumpError = 1e-4
 )
 
@@ -62,16 +62,16 @@ var vectors = kernel.VectorsOf[float64](kernel.Detect())
 // Lists is the posterior over models of a Gaussian response, with models written as lists of
 // predictors of one column each.
 type Lists struct {
-	*regression.Regression // of all predictors
+	*regression.Regression // rows, likelihood and priors of all predictors
 	// Space is the space of lists.
 	Space *space.Lists
-	// Prior is the prior over models, of the items.
+	// Prior is the prior over models. Its predictors are numbered as the items of the lists.
 	Prior space.Prior
 	// Columns holds the columns of the coordinates in every model (log σ among them if it is
 	// unknown), followed by the columns of the items. Fixed is the number of coordinates in every
 	// model, without log σ.
 	Columns [][]float64
-	Places  []int // places of Columns in the design
+	Places  []int // numbers of Columns in the design
 	Fixed   int
 	// Means and SDs are the prior means and standard deviations of the coordinates of a list.
 	Means, SDs []float64
@@ -79,8 +79,8 @@ type Lists struct {
 	Active func(code []int32) regression.Active
 }
 
-// Births returns the posterior for a process of births and deaths, from which coefficients are
-// integrated out.
+// Births returns the posterior, with coefficients integrated out, for a process that adds and
+// removes predictors (births and deaths).
 func (t Lists) Births() rjmcmc.Collapsed {
 	b := &births{
 		target: t, prior: t.Prior.LogTerms(t.Space.Items()), rows: len(t.Responses.Y), fixed: t.Fixed, first: t.Space.Fixed(),
@@ -150,7 +150,7 @@ func (b *births) Far(random *rand.Rand) (rjmcmc.CollapsedState, error) {
 	return b.state(random.Perm(b.target.Space.Items())[:b.target.Space.Slots()])
 }
 
-// state returns a model with log σ at its prior mean or known value.
+// state returns the model with the given items, and log σ at its prior mean or known value.
 func (b *births) state(items []int) (*birthState, error) {
 	count := len(b.norms)
 	s := &birthState{births: b, memberIndex: slices.Repeat([]int{-1}, count), logSigma: b.target.LogScale}
@@ -171,21 +171,21 @@ func (b *births) state(items []int) (*birthState, error) {
 	return s, nil
 }
 
-// birthState is a model with a noise scale. With V the covariance of the responses given the model,
-// and s² the prior variance of an item, grown and linear hold 1 + s² x'V⁻¹x and x'V⁻¹y for all
-// columns x [C].
+// birthState is a model with a noise scale. With V the covariance of the responses y given the
+// model, and s² the prior variance of the coefficient of an item, grown and linear hold 1 + s²
+// x'V⁻¹x and x'V⁻¹y for all columns x [C].
 type birthState struct {
 	*births
-	members     []int // columns, the fixed ones first
+	members     []int // columns of the members of the model, the fixed columns first
 	rowsOf      [][]float64
 	memberIndex []int // index of each column in members, or −1
 	logSigma    float64
 	// logEvidence is log p(y | m, σ)
 	logEvidence                float64
 	grown, linear              []float64
-	odds, sums                 []float64    // in proportion to the odds of births, and their sums over blocks of columns
+	odds, sums                 []float64    // numbers in proportion to the odds of adding each column, and their sums over blocks of columns
 	sum                        float64      // of odds
-	work, other                []float64    // [oddsBlock]
+	work, other                []float64    // scratch [oddsBlock]
 	factor                     dense.Factor // Cholesky factor for the members, kept in triangle
 	triangle, projected, inner []float64
 }
@@ -210,8 +210,8 @@ func (s *birthState) variance(c int) float64 {
 	return s.slab
 }
 
-// rates sets odds and sums to numbers in proportion to the odds of the births of all columns, with
-// the evidence raised to power. It returns the sum of the odds themselves.
+// rates sets odds and sums to numbers in proportion to the odds of adding each column, with the
+// evidence raised to the argument power. It returns the sum of the odds themselves.
 func (s *birthState) rates(power float64) float64 {
 	sizes, k := s.prior.Sizes, len(s.members)-s.fixed
 	if k == s.target.Space.Slots() || math.IsInf(sizes[k+1], -1) {
@@ -228,22 +228,22 @@ func (s *birthState) rates(power float64) float64 {
 }
 
 const (
-	// mostBirthOdds bounds Bayes factors of births, times terms of the prior. If one is larger, all
-	// are divided by the same number, so that they stay in proportion: no member dies before the
-	// next birth then.
+	// mostBirthOdds bounds the sum of the odds of adding columns, apart from the prior of the
+	// model's size. If the sum is larger, all odds are divided by the same number and stay in
+	// proportion. No member is then removed before the next column is added.
 	mostBirthOdds = 1e260
-	// oddsBlock columns are updated at a time, so that the numbers of a block stay in the fastest
-	// cache.
+	// oddsBlock is the number of columns that are updated at a time, so that their numbers stay in
+	// the fastest cache.
 	oddsBlock = 512
 )
 
-// setOdds sets odds and sums to the Bayes factors of births, times the weights that the prior gives
-// to single columns, divided by exp(shift); 0 for members. It returns their sum.
+// setOdds sets odds and sums to the Bayes factors for adding each column, times the weight that the
+// prior gives to the column, divided by exp(shift). Members get 0. It returns the sum.
 func (s *birthState) setOdds(power, shift float64) (sum float64) {
 	for b := range s.sums {
 		first, last := s.block(b)
 		odds := s.odds[first:last]
-		if power == 1 && shift == 0 { // a root takes less time than a logarithm
+		if power == 1 && shift == 0 { // a square root takes less time than a logarithm
 			vectors.ExpRatio(odds, s.linear[first:last], s.grown[first:last], s.slab/2)
 			if s.weights != nil {
 				vectors.Mul(odds, odds, s.weights[first:last])
@@ -259,8 +259,8 @@ func (s *birthState) setOdds(power, shift float64) (sum float64) {
 	return sum
 }
 
-// logFactors sets the odds of block b to the log Bayes factors of births times power, plus terms of
-// the prior, and returns them.
+// logFactors sets the odds of block b to the logs of Bayes factors for adding each column, times
+// power, plus the terms of the prior, and returns them.
 func (s *birthState) logFactors(b int, power float64) []float64 {
 	first, last := s.block(b)
 	logs, work := s.odds[first:last], s.work[:last-first]
@@ -276,7 +276,7 @@ func (s *birthState) logFactors(b int, power float64) []float64 {
 	return logs
 }
 
-// setMembers sets the odds of the members in block b.
+// setMembers sets the odds of all members of the model in block b to the argument odds.
 func (s *birthState) setMembers(b int, odds float64) {
 	first, last := s.block(b)
 	for _, c := range s.members {
@@ -286,7 +286,7 @@ func (s *birthState) setMembers(b int, odds float64) {
 	}
 }
 
-// block returns the columns of block b.
+// block returns the numbers of the first column of block b, and of the first column after it.
 func (s *birthState) block(b int) (first, last int) {
 	return b * oddsBlock, min((b+1)*oddsBlock, len(s.odds))
 }
@@ -317,7 +317,7 @@ func (s *birthState) pick(u float64) int {
 func (s *birthState) Sweep(power float64, random *rand.Rand) (logEvidence float64) {
 	for left := float64(sweepTime); ; {
 		births, deaths := s.rates(power), float64(len(s.members)-s.fixed)
-		if math.IsNaN(births) { // rounding hides what a column adds: the caller reports it
+		if math.IsNaN(births) { // rounding errors exceed the part of a column that the model does not explain; the caller reports this
 			return births
 		}
 		if left -= random.ExpFloat64() / (births + deaths); left < 0 || births+deaths == 0 {
@@ -363,8 +363,8 @@ func (s *birthState) Clone() rjmcmc.CollapsedState {
 	return &c
 }
 
-// Draw writes the model to code, and to theta coefficients and a noise scale that are drawn given
-// the model alone.
+// Draw writes the model to code, and to theta a draw of the coefficients and the noise scale given
+// the model. The noise scale of the state is not used.
 func (s *birthState) Draw(random *rand.Rand, code []int32, theta []float64) (logDensity float64, err error) {
 	set, logPrior := make([]int32, 0, len(s.members)), s.prior.Sizes[len(s.members)-s.fixed]
 	for _, c := range s.members[s.fixed:] {

@@ -34,7 +34,7 @@ func TestBirthDeathUpdates(t *testing.T) {
 	require.InDeltaSlice(t, s.grown, grown, 1e-9)
 	require.InDeltaSlice(t, s.linear, linear, 1e-9)
 	require.Len(t, s.members, b.fixed+3)
-	// the odds of a birth are the odds of the two models given σ
+	// the odds of adding a column are the odds of the two models given σ
 	without := s.logEvidence + search.prior().Sizes[3]
 	odds := s.rates(1) * s.odds[b.fixed+6] / s.sum
 	s.flip(b.fixed + 6)
@@ -57,8 +57,8 @@ func TestBirthDeathUpdates(t *testing.T) {
 	}
 }
 
-// If rounding leaves a column less than nothing to add, no odds of births can be computed. The
-// sweep says so, and does not go on for ever.
+// If rounding errors exceed the part of a column that the model does not explain, no odds of adding
+// columns can be computed. The sweep then returns NaN, instead of running for ever.
 func TestSweepWithoutOddsEnds(t *testing.T) {
 	lists, err := space.NewLists([]int{1, 1, 1}, 2, 1)
 	require.NoError(t, err)

@@ -9,16 +9,16 @@ import (
 	"github.com/transdim/vti/internal/dense"
 )
 
-// leastGrown is the least factor by which a death may change the determinant of the responses'
-// covariance in an update. With a smaller factor updates would lose digits, at most four of sixteen
-// with this one, and everything is computed anew. Half and twice give the same answers
-// (docs/benchmarks/constants.md).
+// leastGrown is the smallest factor by which the removal of a predictor may change the determinant
+// of the responses' covariance in an update, which then loses at most four of sixteen digits. If
+// the factor is smaller, everything is computed anew. Half and twice this number give the same
+// answers (docs/benchmarks/constants.md).
 const leastGrown = 1e-4
 
 var halfLog2Pi = math.Log(2*math.Pi) / 2
 
-// factorise finds the Cholesky factor of X'X + σ²/s² over the members, whose prior variances are
-// s². It returns false if the matrix is not positive definite.
+// factorise finds the Cholesky factor of X'X + D over the members, where the diagonal of D holds σ²
+// divided by prior variances. It returns false if the matrix is not positive definite.
 func (s *birthState) factorise(logSigma float64) (ok bool) {
 	k := len(s.members)
 	triangle := slices.Grow(s.triangle[:0], k*k)[:k*k]
@@ -34,7 +34,8 @@ func (s *birthState) factorise(logSigma float64) (ok bool) {
 	return ok
 }
 
-// evidenceAt returns log p(y | m, σ), −Inf if rounding hides it. It leaves L⁻¹X'y in projected.
+// evidenceAt returns log p(y | m, σ), or −Inf if rounding makes the normal equations indefinite. It
+// sets projected to L⁻¹X'y, where L is the Cholesky factor of the normal equations.
 func (s *birthState) evidenceAt(logSigma float64) float64 {
 	if !s.factorise(logSigma) {
 		return math.Inf(-1)
@@ -53,7 +54,7 @@ func (s *birthState) evidenceAt(logSigma float64) float64 {
 	return -s.total*(logSigma+halfLog2Pi) - 0.5*logDet - 0.5*max(rest, 0)*math.Exp(-2*logSigma)
 }
 
-// refresh computes everything but the model and σ anew. It returns false if it fails.
+// refresh computes everything anew from the model and σ. It returns false if it fails.
 func (s *birthState) refresh() bool {
 	s.logEvidence = s.evidenceAt(s.logSigma)
 	if math.IsInf(s.logEvidence, -1) || math.IsNaN(s.logEvidence) {
@@ -84,7 +85,7 @@ func (s *birthState) refresh() bool {
 	return true
 }
 
-// flip removes a member, or adds any other column.
+// flip removes column c from the model if it is a member, and adds it otherwise.
 func (s *birthState) flip(c int) {
 	s.factorise(s.logSigma)
 	k := len(s.members)
@@ -103,7 +104,7 @@ func (s *birthState) flip(c int) {
 		for a, other := range s.rowsOf {
 			grown -= weights[a] * other[c]
 		}
-		grown = 1 + s.slab*precision*max(grown, 0) // a square, but for rounding
+		grown = 1 + s.slab*precision*max(grown, 0) // negative only by rounding
 	} else {
 		sign, row = -1, s.rowsOf[at]
 		along, grown = s.ofMember(at)
@@ -117,7 +118,7 @@ func (s *birthState) flip(c int) {
 	s.logEvidence += 0.5*gain*along*along - 0.5*math.Log(grown)
 	for b := range s.sums {
 		first, last := s.block(b)
-		// x'V⁻¹ of this column times σ² with the columns of the block
+		// the inner products of σ² V⁻¹x, where x is column c, with the columns of the block
 		from, other := row[first:last], s.other[:last-first]
 		for a, row := range s.rowsOf {
 			vectors.AddScaled(other, from, row[first:last], -weights[a])
@@ -134,10 +135,10 @@ func (s *birthState) flip(c int) {
 	}
 }
 
-// ofMember returns x'V⁻¹y of a member x, and 1 − s² x'V⁻¹x, without loss of the digits that the
-// difference would lose. With M the inverse of X'X + σ²/s² over the members, they are the member's
-// entry of M X'y divided by s², and its diagonal entry of M times σ²/s². factor must be the factor
-// for the present members.
+// ofMember returns x'V⁻¹y and 1 − s² x'V⁻¹x for the column x of a member of the model, without the
+// cancellation of the difference. With M the inverse of the normal equations (factorise), they are
+// the member's entry of M X'y divided by s², and its diagonal entry of M times σ²/s². factor must
+// be the Cholesky factor for the present members.
 func (s *birthState) ofMember(at int) (along, grown float64) {
 	k := len(s.members)
 	unit, all := make([]float64, k), make([]float64, k)

@@ -6,29 +6,29 @@ import (
 	"slices"
 )
 
-// CredibleSet is a set of correlated predictors that replace each other: with at least the
-// requested probability a model has one or more of them (Wang et al. 2020, here for the posterior
-// over models itself).
+// CredibleSet is a set of correlated predictors that can replace each other. The probability that
+// the model has one or more of them is at least the requested one (Wang et al. 2020, but for a
+// posterior over models).
 type CredibleSet struct {
 	// Members are the predictors, the most probable one first.
 	Members []int
-	// Probability is the probability of the models with at least one member, and One the
-	// probability of the models with exactly one member.
+	// Probability is the total probability of the models with at least one member, and One of the
+	// models with exactly one member.
 	Probability, One float64
 	// Purity is the smallest absolute correlation between two members, 1 for a single member.
 	Purity float64
 }
 
-// leastLead is the least inclusion probability of the most probable member of a credible set. A set
-// whose members are all less probable has about a hundred of them, and points at none.
+// leastLead is the smallest inclusion probability of the most probable member of a credible set. A
+// set of less probable members would have about a hundred of them, and would single out none.
 const leastLead = 0.01
 
 // CredibleSets returns disjoint credible sets, the set with the most probable member first. Models
-// are lists of predictors with probabilities; missing models count as models without any member.
-// Each set begins with the most probable predictor that is in no set yet. It then takes in
-// predictors whose absolute correlation with all of its members is at least purity. At each step it
-// takes the predictor that is in the largest share, by probability, of the models without a member.
-// It ends when the models with a member have the probability level.
+// are lists of predictors, with the given probabilities; models that are not listed count as models
+// without predictors. Each set begins with the most probable predictor that is in no set yet.
+// Predictors whose absolute correlation with all members is at least purity are then added, one at
+// a time, until the models with a member have the total probability level. Each is the predictor
+// with the largest total probability of the models that have it and no member yet.
 func CredibleSets(models [][]int, probability []float64, predictors int, level, purity float64, correlation func(a, b int) float64) (sets []CredibleSet) {
 	s := &credible{models, probability, make([]float64, predictors), make([][]int, predictors)}
 	for m, members := range models {
@@ -79,16 +79,16 @@ type credible struct {
 	models      [][]int
 	probability []float64
 	inclusion   []float64
-	with        [][]int // the models that have each predictor
+	with        [][]int // for each predictor, the models that have it
 }
 
 func (s *credible) byInclusion(a, b int) int { return cmp.Compare(s.inclusion[b], s.inclusion[a]) }
 
-// grow makes the set that begins with a predictor.
+// grow returns the credible set that begins with the predictor lead.
 func (s *credible) grow(lead int, candidates []int, level, purity float64, correlation func(a, b int) float64) CredibleSet {
 	set := CredibleSet{Purity: 1}
-	met := make([]int, len(s.models)) // how many members each model has
-	gain := slices.Clone(s.inclusion) // probability of the models with a predictor that are not met yet
+	met := make([]int, len(s.models)) // number of members of the set in each model
+	gain := slices.Clone(s.inclusion) // for each predictor, the probability of the models that have it and no member of the set
 	join := func(j int) {
 		for _, k := range set.Members {
 			set.Purity = math.Min(set.Purity, correlation(j, k))

@@ -31,7 +31,7 @@ func TestCredibleSets(t *testing.T) {
 	}
 	require.InDelta(t, 0.89, sets[0].Purity, 1e-12)
 	require.InDelta(t, 0.88, sets[1].Purity, 1e-12)
-	// a lower level needs only a part of the members; if correlations are too small there is no set
+	// with a lower level some of the members suffice; with too small correlations there is no set
 	require.Equal(t, []int{0, 1}, CredibleSets(models, probability, 10, 0.85, 0.5, correlation)[1].Members)
 	require.Len(t, CredibleSets(models, probability, 10, 0.95, 0.95, correlation), 0)
 }
@@ -51,8 +51,8 @@ func TestCredibleSetsCover(t *testing.T) {
 	}
 	sets, covered, promised := 0, 0, 0.0
 	for range 2000 {
-		// one member of each block matters; the signal is a number for each predictor, and models
-		// are all choices of one member of each block
+		// one predictor of each block matters; the signal is a number for each predictor, and
+		// models are all choices of one predictor from each block
 		truth := make([]int, predictors/block)
 		logOdds := make([]float64, predictors)
 		for b := range truth {
@@ -63,7 +63,7 @@ func TestCredibleSetsCover(t *testing.T) {
 					shift = 2
 				}
 				signal := shift + random.NormFloat64()
-				logOdds[b*block+j] = 2 * signal // log N(s; 2, 1) − log N(s; 0, 1), and a constant
+				logOdds[b*block+j] = 2 * signal // log N(s; 2, 1) − log N(s; 0, 1), up to a constant
 			}
 		}
 		var models [][]int

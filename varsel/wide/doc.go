@@ -1,2 +1,2 @@
-// Package wide searches for predictors where there are many.
+// Package wide searches among many predictors for models that are probable.
 package wide

@@ -11,12 +11,12 @@ import (
 )
 
 const (
-	// jointOfModel is the number of pairs, and of triples, taken from each scan. Their evidences
-	// take no longer than a few steps of a search.
+	// jointOfModel is the number of pairs, and the number of triples, taken from each scan. Their
+	// evidences take no longer than a few steps of a search.
 	jointOfModel = 32
-	// mostScans is the largest number of scans around one model. After the first two scans, no
-	// scan begins once the scans have taken allProducts multiplications, some seconds. Half and
-	// twice give the same answers (docs/benchmarks/constants.md).
+	// mostScans is the largest number of scans around one model. After the first two scans, another
+	// scan begins only if the scans so far have taken fewer than allProducts multiplications, some
+	// seconds. Half and twice these values give the same answers (docs/benchmarks/constants.md).
 	mostScans   = 8
 	allProducts = 1 << 34
 )
@@ -28,12 +28,12 @@ type Search struct {
 	Prior  space.Prior
 }
 
-// limit returns the largest number of predictors of a model, and prior returns log p(m).
+// limit returns the largest number of predictors of a model, and prior the terms of log p(m).
 func (s Search) limit() int            { return s.Prior.Limit(len(s.Design.Predictors)) }
 func (s Search) prior() space.LogTerms { return s.Prior.LogTerms(len(s.Design.Predictors)) }
 
-// joint returns the best pairs and triples to add to a model whose mode f has found, within the
-// limit of a model's size. products is the number of multiplications that the pairs took.
+// joint returns the best pairs and triples to add to the model base, whose mode f has found, up to
+// limit predictors. products is the number of multiplications that the pairs took.
 func (f *screenFit) joint(base []int, limit int) (pairs, triples []jointGain, products int) {
 	if len(base)+2 > limit {
 		return nil, nil, 0
@@ -45,11 +45,11 @@ func (f *screenFit) joint(base []int, limit int) (pairs, triples []jointGain, pr
 	return pairs, triples, scan.pairs() * scan.lengths
 }
 
-// Together returns models in with that add two or three predictors to a model, and the models that
-// they are added to in without. It takes the predictors whose joint gain exceeds the gains from
-// fewer of them most. It adds them to the given model, to the empty model, and to the given model
-// without each of its first members, which the predictors may replace. code returns the code of a
-// model.
+// Together returns models that add two or three predictors to other models, which are returned in
+// without. The added predictors are the pairs and triples that gain most in excess of the gains of
+// their parts. They are added to the given model, to the empty model, and to the given model
+// without each of its first members, which they may replace. The function code returns the code of
+// a model.
 func (s Search) Together(ctx gocontext.Context, members []int, code func(model []int) []int32) (with, without [][]int32, err error) {
 	parts, _ := s.parts()
 	bases := [][]int{members}

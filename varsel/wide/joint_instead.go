@@ -12,23 +12,24 @@ import (
 )
 
 // Several predictors can replace several others. If y is x₁ + x₂ + x₃ + x₄ and x₅ + x₆ + x₇ + x₈ is
-// nearly the same sum, either four explain all, and models between the two can be less probable by
-// a hundred nats. Screening ends with one of them, and so do searches from the most promising
-// predictors. A search that may not use its members ends with the other.
+// nearly the same sum, either set of four explains y, and models that mix the two sets can be less
+// probable by a hundred nats. Screening ends with one of the sets, and so do searches from the most
+// promising predictors. A search that may not use this set ends with the other set.
 
 const (
-	// leastStep is the least gain of a step of a search, in nats: less is rounding.
+	// leastStep is the smallest gain of a step of a search, in nats. Less is rounding error.
 	leastStep = 1e-6
-	// mostUnions is the number of searches that leave out all members found so far. allInstead
-	// bounds the multiplications of all searches beside one model, after the first, to some
+	// mostUnions is the number of searches that leave out all predictors found so far. allInstead
+	// bounds the multiplications of all searches around one model, after the first, to some
 	// seconds.
 	mostUnions = 4
 	allInstead = 1 << 33
 )
 
-// Instead returns the codes of models that are found by searches without some predictors. The first
-// searches leave out the members of the given model and of all models found so far; the other
-// searches leave out one of the members each. Each search ends with steps among all predictors.
+// Instead returns the codes of models that are found by searches without some predictors. Each of
+// the first searches leaves out the predictors of the given model (members) and of all models found
+// so far. Each later search leaves out one predictor of the given model. All searches end with
+// steps among all predictors. The function code returns the code of a model.
 func (s Search) Instead(ctx gocontext.Context, members []int, code func(model []int) []int32) (codes [][]int32, err error) {
 	if len(members) == 0 {
 		return nil, nil
@@ -58,10 +59,10 @@ func (s Search) Instead(ctx gocontext.Context, members []int, code func(model []
 	return codes, nil
 }
 
-// stepwise is a search for a model by single steps, which may remove any member.
+// stepwise is a search for a model by single steps, which may also remove predictors.
 type stepwise struct {
-	fits     []*screenFit // of the parts of the response
-	share    float64      // factor of their sum, as in parts
+	fits     []*screenFit // one for each part of the response (Search.parts)
+	share    float64      // factor of the sum of evidences over the parts
 	prior    space.LogTerms
 	limit    int // largest size of a model
 	products int // multiplications so far
@@ -84,8 +85,8 @@ func (s *stepwise) without(ctx gocontext.Context, banned []int) ([]int, error) {
 	return s.climb(ctx, model)
 }
 
-// climb adds, removes and exchanges predictors until no step gains. Each step is the best one under
-// the quadratic approximation of the log likelihood at the mode of the model.
+// climb adds, removes and exchanges predictors until no step improves the model. Each step is the
+// best one under the quadratic approximation of the log likelihood at the present mode.
 func (s *stepwise) climb(ctx gocontext.Context, model []int) ([]int, error) {
 	for seen := map[string]bool{}; ; {
 		if err := ctx.Err(); err != nil {
@@ -93,7 +94,7 @@ func (s *stepwise) climb(ctx gocontext.Context, model []int) ([]int, error) {
 		}
 		slices.Sort(model)
 		key := fmt.Sprint(model)
-		if seen[key] { // the quadratics of two models can each prefer the other
+		if seen[key] { // the approximations at two models can each prefer the other model
 			return model, nil
 		}
 		seen[key] = true
@@ -128,7 +129,7 @@ func (s *stepwise) find(model []int) {
 	}
 }
 
-// scan sums [screenFit.evidences] over all parts.
+// scan returns the log Bayes factors for adding each predictor, summed over parts of the response.
 func (s *stepwise) scan(model []int) (evidence []float64) {
 	for _, f := range s.fits {
 		s.products += len(f.weights) * len(f.squares) * (len(model) + 2)
@@ -142,7 +143,7 @@ func (s *stepwise) scan(model []int) (evidence []float64) {
 }
 
 // enters returns the predictor, not banned, whose addition makes a model most probable. before is
-// the gain of the model so far; ok is false if the total gain is at most least.
+// the gain of the steps so far. ok is false if no addition makes the total gain larger than least.
 func (s *stepwise) enters(model []int, before float64, evidence []float64, banned map[int]bool, least float64) (best int, ok bool) {
 	if len(model) == s.limit {
 		return 0, false

@@ -14,67 +14,67 @@ import (
 
 // Two predictors can matter only together: if one is a cause of the response with a large
 // disturbance and the other measures the disturbance, neither explains anything alone and both
-// explain all. Searches that change one member at a time must cross a model with one of them, which
-// can be less probable than the empty one by a hundred nats. A scan of all pairs on top of a model
-// has no such valley; it takes the inner products of all columns.
+// explain all. Searches that change one predictor at a time must pass through a model with one of
+// them, which can be less probable than the empty model by a hundred nats. A scan of all pairs that
+// can be added to a model avoids this; it takes the inner products of all columns.
 
-// jointScan holds all columns outside a model, whose pairs it scans. In place of the log likelihood
-// it takes the quadratic approximation −½ Σ w_i (η_i − ŷ_i)²/φ at the mode of the model, with
-// working weights w and working responses ŷ. Each column is multiplied by √w, projected off the
-// columns of the model and scaled to unit length. φ is 1, or unknown. The rest of the responses is
-// √w ŷ, projected off the columns of the model.
+// jointScan holds all columns outside a model, whose pairs it scans. The log likelihood is replaced
+// by its quadratic approximation −½ Σ w_i (η_i − ŷ_i)²/φ at the mode of the model, with working
+// weights w and working responses ŷ; φ is 1, or unknown. Each column is multiplied by √w, projected
+// off the columns of the model and scaled to unit length. The residual responses are √w ŷ,
+// projected off the columns of the model.
 type jointScan struct {
 	rows      int
 	columns   []float64 // [C·rows]
 	predictor []int     // predictor of each column
-	along     []float64 // inner products with the rest of the responses
-	ridge     []float64 // noise variance over prior variance of the coefficients, at φ = 1
-	squares   float64   // S, the squared length of the rest of the responses
-	freedom   float64   // ν, the number of rows less columns of the model; 0 if φ is known
-	alone     []float64 // gain of each column alone, at least 0
-	price     []float64 // alone, plus the least loss of a pair with the column to its prior
+	along     []float64 // inner products of the columns with the residual responses
+	ridge     []float64 // noise variance divided by the prior variance of the coefficients, at φ = 1
+	squares   float64   // S, the squared length of the residual responses
+	freedom   float64   // ν, the number of rows minus the number of columns of the model; 0 if φ is known
+	alone     []float64 // gain of each column alone in nats, at least 0
+	price     []float64 // alone, plus the least that the prior of the column costs a pair, in nats
 
-	short   []float64 // columns in fewer numbers [C·lengths], by which inner products are found
+	short   []float64 // columns with rows added up [C·lengths], from which inner products are computed
 	lengths int
 
-	// If the inner products of the design are known, columns instead holds the projections on the
-	// model, with a row for each column of the model. An inner product is then the known inner
-	// product of two places in the design, times the scales of both columns, less the inner product
-	// of their projections.
+	// If the inner products of the design are known, columns instead holds the projections of the
+	// columns on the model, with a row for each column of the model. The inner product of two
+	// columns is then the known inner product (place holds their numbers in the design), times the
+	// scales of both, less the inner product of their projections.
 	known *design.Products
 	place []int
 	scale []float64
 }
 
-// jointGain is a set of predictors. together is the log Bayes factor, in nats, of the model with
-// all of them, and beyond its excess over the log Bayes factors of parts of the set.
+// jointGain is a set of predictors. together is the log Bayes factor, in nats, for adding all of
+// them to a model, and beyond its excess over the log Bayes factors for adding parts of the set.
 type jointGain struct {
 	members          []int // ascending
 	together, beyond float64
 }
 
-// Settings of the scan. Half and twice, of all but collinear, give the same answers
+// Settings of the scan. Half and twice the values of all but collinear give the same answers
 // (docs/benchmarks/constants.md).
 const (
-	// mostPaired is the number of columns that are paired, the ones with the largest inner products
-	// with the response.
+	// mostPaired is the number of columns whose pairs are scanned, those with the largest inner
+	// products with the response.
 	mostPaired = 1 << 14
-	// mostProducts bounds the multiplications of a scan, a second. If there are too many rows, they
-	// are added up with random signs. This keeps inner products in expectation (Charikar, Chen and
-	// Farach-Colton 2004), and nearly keeps them for nearly equal columns. The gains of the best
-	// pairs are computed from all rows.
+	// mostProducts bounds the multiplications of a scan to about a second. If there are too many
+	// rows, rows are added up with random signs, which preserves inner products in expectation
+	// (Charikar, Chen and Farach-Colton 2004), and almost exactly for nearly equal columns. The
+	// gains of the best pairs are computed from all rows.
 	mostProducts = 1 << 32
 	// scanTile columns are multiplied with scanTile other columns while they are in the cache.
 	// scanHeaps is the number of lists of best sets, the same for any number of processors.
 	scanTile, scanHeaps = 128, 16
-	// leastBeyond is the least gain of a set of predictors beyond parts of the set, in nats.
+	// leastBeyond is the smallest gain of a set in excess of the gains of its parts, in nats.
 	leastBeyond = 1
-	// collinear is the least share of a squared length that is left when a column is projected off
-	// the model, or one column of a pair off the other. Less is rounding.
+	// collinear is a share of the squared length of a column. If less remains when the column is
+	// projected off the model, or off the other column of a pair, the remainder is rounding error.
 	collinear = 1e-9
 )
 
-// jointScan prepares the scan on top of a model whose mode f has found.
+// jointScan prepares the scan of pairs to add to a model whose mode f has found.
 func (f *screenFit) jointScan(model []int) *jointScan {
 	t := f.target
 	rows, _ := t.X.Dims()
@@ -109,8 +109,9 @@ func (f *screenFit) jointScan(model []int) *jointScan {
 		unit              []float64
 		along, length     float64
 	}
-	// beside writes column j to x in the form in which s keeps it. length is 0 if the column is
-	// left out.
+	// beside writes column j, weighted, projected off the model and scaled, to x. It returns the
+	// inner product with the residual responses, and the length, 0 if the column depends on the
+	// model.
 	beside := func(j int, x []float64) (along, length float64) {
 		vectors.Mul(x, t.Columns[j], root)
 		if length = outside(x, basis); length > 0 {
@@ -159,11 +160,11 @@ func (f *screenFit) jointScan(model []int) *jointScan {
 	return s
 }
 
-// outside removes from x its projection on orthogonal unit vectors, and returns the length of the
-// rest, 0 if that is rounding.
+// outside subtracts from x its projection on orthogonal unit vectors. It returns the length of the
+// remainder, or 0 if the remainder is rounding error.
 func outside(x []float64, basis [][]float64) (length float64) {
 	before := floats.Norm(x, 2)
-	for range 2 { // twice is enough for orthogonality to rounding
+	for range 2 { // two rounds make the remainder orthogonal up to rounding
 		for _, u := range basis {
 			floats.AddScaled(x, -floats.Dot(u, x), u)
 		}
@@ -178,7 +179,7 @@ func outside(x []float64, basis [][]float64) (length float64) {
 // pairs returns the number of pairs of columns.
 func (s *jointScan) pairs() int { return len(s.predictor) * (len(s.predictor) - 1) / 2 }
 
-// shorten adds up rows if there are more than most, so that most sums are left.
+// shorten adds up rows if there are more than the argument most, so that most sums remain.
 func (s *jointScan) shorten(most int) {
 	count := len(s.predictor)
 	s.short, s.lengths = s.columns, s.rows
@@ -203,9 +204,9 @@ func (s *jointScan) shorten(most int) {
 	}
 }
 
-// gain returns the log Bayes factor of the model with two more unit columns. b and c are their
-// inner products with the rest of the responses, and r is their inner product with each other.
-// Their ridges are φ times v and w; an infinite ridge leaves a column out.
+// gain returns the log Bayes factor for adding two more unit columns to the model. b and c are
+// their inner products with the residual responses, and r is their inner product with each other. v
+// and w are their ridges at φ = 1; an infinite ridge leaves a column out.
 func (s *jointScan) gain(b, c, r, v, w float64) float64 {
 	most := b * b
 	if !math.IsInf(w, 1) {
@@ -214,8 +215,8 @@ func (s *jointScan) gain(b, c, r, v, w float64) float64 {
 	return s.largest(most, func(φ float64) float64 { return s.gainAt(φ, b, c, r, v, w) })
 }
 
-// largest returns the gain at a known φ. If φ is unknown, it returns the largest of the gains at
-// three values, from φ of the model to φ of the rest after columns that explain the given squares.
+// largest returns the gain at the known φ. If φ is unknown, it returns the largest of the gains at
+// three values, from φ of the model to φ of the model with columns that explain the given squares.
 func (s *jointScan) largest(explained float64, gainAt func(φ float64) float64) float64 {
 	if s.freedom == 0 {
 		return gainAt(1)
@@ -231,7 +232,7 @@ func (s *jointScan) largest(explained float64, gainAt func(φ float64) float64) 
 	return best
 }
 
-// base returns φ of the model.
+// base returns the estimate of φ given the model.
 func (s *jointScan) base() float64 {
 	if s.freedom == 0 {
 		return 1
@@ -240,8 +241,8 @@ func (s *jointScan) base() float64 {
 }
 
 // gainAt returns the gain at one φ: b'(R + φA)⁻¹b/2φ − ½ log |I + R/φA|, where the vector b holds
-// the inner products of the columns with the rest of the responses, R their inner products with
-// each other, and A the ridges.
+// the inner products of the columns with the residual responses, R their inner products with each
+// other, and the diagonal matrix A the ridges.
 func (s *jointScan) gainAt(φ, b, c, r, v, w float64) float64 {
 	v *= φ
 	if math.IsInf(w, 1) {
@@ -252,10 +253,10 @@ func (s *jointScan) gainAt(φ, b, c, r, v, w float64) float64 {
 	return ((1+w)*b*b-2*r*b*c+(1+v)*c*c)/det/(2*φ) - math.Log(det/(v*w))/2
 }
 
-// explained returns the squares of the rest of the responses that two unit columns explain.
+// explained returns the squares of the residual responses that two unit columns explain.
 func explained(b, c, r float64) float64 { return (b*b - 2*r*b*c + c*c) / (1 - r*r) }
 
-// needed returns the squares that a pair must explain to have the gain, under any prior.
+// needed returns the squares that a pair must explain to have the gain, whatever its prior.
 func (s *jointScan) needed(gain float64) float64 {
 	if s.freedom == 0 {
 		return 2 * gain
@@ -263,8 +264,8 @@ func (s *jointScan) needed(gain float64) float64 {
 	return -s.squares * math.Expm1(-2*gain/s.freedom)
 }
 
-// best returns the pairs with the largest gains beyond their members alone, the best one first. The
-// argument most bounds their number.
+// best returns the pairs with the largest gains in excess of the gains of their two predictors
+// alone, the best one first. The argument most bounds their number.
 func (s *jointScan) best(most int) []jointGain {
 	count := len(s.predictor)
 	type tile struct{ first, second int }
@@ -291,9 +292,8 @@ func (s *jointScan) best(most int) []jointGain {
 	return bestOf(most, slices.Concat(heaps...))
 }
 
-// bestOf returns the best ones of all sets, the best one first. The argument most bounds their
-// number. A set of predictors with several columns can occur more than once in the list all; it is
-// returned once.
+// bestOf returns the best of all sets, the best one first. The argument most bounds their number.
+// The list all can hold a set more than once if predictors have several columns.
 func bestOf(most int, all []jointGain) (kept []jointGain) {
 	slices.SortFunc(all, func(a, b jointGain) int {
 		return cmp.Or(cmp.Compare(b.beyond, a.beyond), slices.Compare(a.members, b.members))
@@ -307,15 +307,15 @@ func bestOf(most int, all []jointGain) (kept []jointGain) {
 	return kept
 }
 
-// bestJoint keeps the best sets of predictors so far, best first.
+// bestJoint holds the best sets of predictors found so far, the best one first.
 type bestJoint struct {
 	scan  *jointScan
 	most  int
-	least float64 // gain beyond its parts that a further set needs
+	least float64 // a further set needs a larger gain in excess of the gains of its parts
 	sets  []jointGain
 }
 
-// add keeps one more set if it is good enough.
+// add inserts one more set if it is good enough.
 func (h *bestJoint) add(one jointGain) {
 	if !(one.beyond > h.least) {
 		return
@@ -331,7 +331,7 @@ func (h *bestJoint) add(one jointGain) {
 	}
 }
 
-// look tries column c with the columns from number from on, given their inner products.
+// look considers column c with each column numbered from or higher, given their inner products.
 func (h *bestJoint) look(c, from int, products []float64) {
 	s, b := h.scan, h.scan.along[c]
 	bb, needed := b*b, s.needed(h.least+s.price[c])
@@ -345,7 +345,7 @@ func (h *bestJoint) look(c, from int, products []float64) {
 	}
 }
 
-// computePair computes two columns with all their rows.
+// computePair adds the pair of columns c and d, with its gain computed from all rows.
 func (h *bestJoint) computePair(c, d int) {
 	s := h.scan
 	if s.predictor[c] == s.predictor[d] {
@@ -365,9 +365,8 @@ func (s *jointScan) inner(c, d int) float64 {
 	return r[0]
 }
 
-// inners writes the inner products of column c with the columns from number from on to the slice
-// to. columns
-// [C·rows] holds the columns with all their rows, or with sums of rows.
+// inners writes the inner products of column c with the columns numbered from, from+1, … to the
+// slice to. columns [C·rows] holds the columns, with all rows or with rows added up.
 func (s *jointScan) inners(to []float64, c, from int, columns []float64, rows int) {
 	vectors.DotRows(to, columns[from*rows:(from+len(to))*rows], rows, columns[c*rows:(c+1)*rows])
 	if s.known != nil {

@@ -11,8 +11,8 @@ import (
 	"github.com/transdim/vti/likelihood"
 )
 
-// If σ is known, the gain of a pair is the difference of log evidences, except for the wide prior
-// of the columns of the model.
+// If σ is known, the gain of a pair equals the difference of the log evidences with and without the
+// pair, up to the effect of the wide prior of the model's columns.
 func TestPairsGainWhatTheyAddToTheEvidence(t *testing.T) {
 	d := correlated(50, 12)
 	d.Always, d.Predictors = []int{0, 5}, slices.Delete(d.Predictors, 4, 5)
@@ -39,7 +39,7 @@ func TestPairsGainWhatTheyAddToTheEvidence(t *testing.T) {
 	}
 }
 
-// The best pairs that a scan finds are the best of all pairs, tried one by one, for known and
+// The best pairs that a scan finds are the best of all pairs, computed one by one, for known and
 // unknown σ.
 func TestBestPairsAreThoseOfAll(t *testing.T) {
 	for _, sigma := range []float64{0, 0.5} {
@@ -99,8 +99,7 @@ func TestBestTriplesAreThoseOfAll(t *testing.T) {
 	}
 }
 
-// A pair stands out even if rows are added up, so that inner products have 60 sums in place of
-// 1,000 rows.
+// A pair is found even if 1,000 rows are added up to 60 sums for the inner products.
 func TestPairsAreFoundInSums(t *testing.T) {
 	f := searchOf(hiddenPairs(likelihood.LogisticKind, 9, 1000, 60, [2]float64{1, 0}, 0, hiddenPair{first: 3, second: 28, disturbance: 4}), 1).fit()
 	f.find(nil)

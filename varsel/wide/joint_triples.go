@@ -11,9 +11,9 @@ import (
 // second.
 const mostTriples = 1 << 24
 
-// bestTriples returns the sets of three predictors with the largest gains beyond two of them
-// together and the third alone, the best one first. The argument most bounds their number. It
-// returns none if there are too many columns.
+// bestTriples returns the sets of three predictors with the largest gains in excess of the gains of
+// any two together plus the third alone, the best one first. The argument most bounds their number.
+// It returns nil if there are too many columns.
 func (s *jointScan) bestTriples(most int) []jointGain {
 	count := len(s.predictor)
 	if count < 3 || count*(count-1)/2*(count-2)/3 > mostTriples {
@@ -36,9 +36,9 @@ func (s *jointScan) bestTriples(most int) []jointGain {
 	return bestOf(most, slices.Concat(heaps...))
 }
 
-// lookAtTriples tries columns c and d with every later column, given all inner products [C,C].
-// Projected off c and d, the later column has the inner product more with the rest of the
-// responses, and the squared length rest: it explains more²/rest further squares.
+// lookAtTriples considers columns c and d with every later column, given all inner products [C,C].
+// After projection off c and d, the later column has squared length rest and the inner product more
+// with the residual responses: it explains more²/rest further squares.
 func (h *bestJoint) lookAtTriples(c, d int, products []float64) {
 	s, count := h.scan, len(h.scan.predictor)
 	ofC, ofD := products[c*count:(c+1)*count], products[d*count:(d+1)*count]
@@ -61,9 +61,9 @@ func (h *bestJoint) lookAtTriples(c, d int, products []float64) {
 	}
 }
 
-// weighTriple computes the gain of three columns. inner holds their inner products: first with
-// second, first with third, and second with third. pair is the gain of the first two columns, and
-// explained the squares that all three explain.
+// weighTriple computes the gain of three columns, and adds them to the sets if it is large enough.
+// inner holds their inner products: first with second, first with third, and second with third.
+// pair is the gain of the first two columns, and explained the squares that all three explain.
 func (h *bestJoint) weighTriple(columns [3]int, inner [3]float64, pair, explained float64) {
 	s := h.scan
 	first, second, third := s.predictor[columns[0]], s.predictor[columns[1]], s.predictor[columns[2]]
@@ -85,8 +85,8 @@ func (h *bestJoint) weighTriple(columns [3]int, inner [3]float64, pair, explaine
 	}
 }
 
-// tripleAt does the same as gainAt for three columns. It uses Cramer's rule, since even small runs
-// have millions of triples.
+// tripleAt returns the gain at one φ, as gainAt does, for three columns. It uses Cramer's rule,
+// since even small runs have millions of triples.
 func (s *jointScan) tripleAt(φ float64, columns [3]int, inner [3]float64) float64 {
 	v, w, x := φ*s.ridge[columns[0]], φ*s.ridge[columns[1]], φ*s.ridge[columns[2]]
 	b, c, d := s.along[columns[0]], s.along[columns[1]], s.along[columns[2]]

@@ -16,10 +16,10 @@ import (
 )
 
 // Screening holds the gain of each predictor when it is added to the best model of forward
-// selection. q(m) and the flow start from it. It is no answer: training and certification correct
+// selection. The approximations q(m) and the flow start from it; training and certification correct
 // every number.
 type Screening struct {
-	// LogOdds holds approximate log odds of each predictor to be in the model, and Order the
+	// LogOdds holds approximate posterior log odds of inclusion of each predictor, and Order the
 	// predictors from the largest log odds to the smallest.
 	LogOdds []float64
 	Order   []int
@@ -33,35 +33,35 @@ type Screening struct {
 	LogScale float64
 }
 
-// Bounds of the log odds. They stand for probabilities of 1e-11 and 0.999, so that no predictor
-// starts as certain or impossible. Half and twice give the same answers
+// Bounds of the log odds. They correspond to probabilities of 1e-11 and 0.999, so that no predictor
+// starts as certain or impossible. Half and twice these values give the same answers
 // (docs/benchmarks/constants.md).
 const (
 	leastLogOdds = -25
 	mostLogOdds  = 7
 )
 
-// leastJointOdds is the least odds of sets of predictors that matter only together; noise has lower
-// odds. Half and twice give the same answers (docs/benchmarks/constants.md).
+// leastJointOdds is the smallest odds of sets of predictors that matter only together; smaller odds
+// are noise. Half and twice give the same answers (docs/benchmarks/constants.md).
 const leastJointOdds = 1e-3
 
-// Weight returns the predictor's weight in proposals: its probability, plus an equal share for each
-// predictor.
+// Weight returns the predictor's weight in proposals: its inclusion probability, plus 1 divided by
+// the number of predictors.
 func (s *Screening) Weight(predictor int) float64 {
 	return 1/(1+math.Exp(-s.LogOdds[predictor])) + 1/float64(len(s.LogOdds))
 }
 
-// Screen adds predictors one after the other, each time the one with the largest evidence, while
-// this improves the posterior probability of the model and the model is below the largest size. It
-// adds two or three predictors at a time if they matter only together. Then it scans every model
-// that differs from the last one by one predictor added, removed or exchanged. Evidences are under
-// the quadratic approximation of the log likelihood at the mode of the current model (exact for
-// Gaussian noise of known scale), and a scan takes a few products with the design matrix.
+// Screen adds predictors one after the other, each time the predictor with the largest evidence, as
+// long as this improves the posterior probability of the model and the size limit allows it. It
+// adds two or three at a time if they matter only together. Then it computes the evidence of every
+// model that differs by one predictor added, removed or exchanged. Evidences come from the
+// quadratic approximation of the log likelihood at the mode of the present model, which is exact
+// for Gaussian noise of known scale, by a few products with the design matrix.
 func (s Search) Screen() *Screening {
 	f, count, prior, slots := s.fit(), len(s.Design.Predictors), s.prior(), s.limit()
 	found := &Screening{LogOdds: make([]float64, count), Correlation: make([]float64, count)}
-	// gain is the change of log p(m) by one more member. At the largest size it takes the change
-	// from the size before.
+	// gain is the change of log p(m) when a model gets one more member. At the largest size it is
+	// the change from the size below.
 	gain := func(size, member int) float64 { return prior.Birth(min(size, slots-1), member) }
 	f.find(nil)
 	working := slices.Clone(f.response)
@@ -74,8 +74,8 @@ func (s Search) Screen() *Screening {
 	}
 	found.Weights, found.Response, found.LogScale = f.weights, f.response, f.logScale
 
-	// The odds of a member are against its absence and its exchanges. The odds of another predictor
-	// are for its entering in either way.
+	// The odds of a predictor in the model compare it with its removal and with its exchange for
+	// another predictor. The odds of another predictor add up the ways in which it can enter.
 	add := f.evidences(base)
 	enter := make([]float64, len(add))
 	for predictor, e := range add {
@@ -124,8 +124,8 @@ func (s Search) Screen() *Screening {
 }
 
 // improve returns the predictor that improves the probability of a model most. If no predictor
-// does, it returns the two or three predictors that do together, and all sets that were tried. gain
-// is the change of log p(m) by one more member of a model of some size.
+// does, it returns the best two or three that improve it together, and all sets considered. The
+// function gain returns the change of log p(m) when a model gets one more member.
 func (f *screenFit) improve(base []int, gain func(size, member int) float64, slots int) (more []int, joint []jointGain) {
 	best, size, highest := -1, len(base), 0.0
 	for predictor, e := range f.evidences(base) {
@@ -150,7 +150,7 @@ func (f *screenFit) improve(base []int, gain func(size, member int) float64, slo
 	return more, joint
 }
 
-// screenFit is the quadratic approximation of the log likelihood at the mode of one model.
+// screenFit holds the quadratic approximation of the log likelihood at the mode of one model.
 type screenFit struct {
 	design *design.Design
 	target *regression.Regression
@@ -158,7 +158,7 @@ type screenFit struct {
 	weights, response []float64
 	logScale          float64
 	squares           []float64 // x_j' W x_j for every column
-	inner             []float64 // x_j' W ŷ
+	inner             []float64 // x_j' W ŷ for every column
 }
 
 // fit returns a screenFit that begins at the prior mean of log σ.
@@ -179,8 +179,8 @@ func (f *screenFit) coordinates(model []int) []int {
 	return columns
 }
 
-// find moves to the mode of a model by iterated weighted least squares, alternating with the noise
-// scale if that is unknown.
+// find moves the approximation to the mode of a model, by iterated weighted least squares. If the
+// noise scale is unknown, it is updated in turn with the coefficients.
 func (f *screenFit) find(model []int) {
 	t := f.target
 	rows, dim := len(t.Responses.Y), len(t.Columns)
@@ -234,8 +234,8 @@ func (f *screenFit) active(columns []int) (a regression.Active) {
 	return a
 }
 
-// evidences returns, for every predictor, the log Bayes factor of the model with the predictor
-// against the model without it, under the quadratic approximation. It is NaN for members.
+// evidences returns, for every predictor, the log Bayes factor of the model with the predictor to
+// the model without it, under the quadratic approximation. It is NaN for predictors in the model.
 func (f *screenFit) evidences(model []int) []float64 {
 	t := f.target
 	a := f.active(f.coordinates(model))
@@ -246,7 +246,7 @@ func (f *screenFit) evidences(model []int) []float64 {
 		return evidence
 	}
 	var theta mat.VecDense
-	// a warning of bad condition: the prior keeps the result usable
+	// the error only warns of a bad condition; the prior keeps the result usable
 	_ = cholesky.SolveVecTo(&theta, right)
 	rows := len(f.weights)
 	cross := mat.NewDense(len(t.Columns), right.Len(), nil) // x_j' W X_A
@@ -277,9 +277,9 @@ func (f *screenFit) evidences(model []int) []float64 {
 	return evidence
 }
 
-// evidence returns −½ log |I + s²S| + ½ g'(S + I/s²)⁻¹g for columns J that enter beside the present
-// columns A, with prior standard deviation s. With C = X_J'WX_A and M = X_A'WX_A + Λ, S = X_J'WX_J
-// − C M⁻¹ C' is the information of J beyond A, and g = X_J'W(ŷ − X_Aθ_A).
+// evidence returns the log Bayes factor −½ log |I + s²S| + ½ g'(S + I/s²)⁻¹g for adding columns J
+// with prior standard deviation s to columns A. With C = X_J'WX_A and M = X_A'WX_A + Λ (prior
+// precision Λ), S = X_J'WX_J − C M⁻¹ C' is the information of J given A, and g = X_J'W(ŷ − X_Aθ_A).
 func (f *screenFit) evidence(columns []int, cross, solved *mat.Dense, theta *mat.VecDense) float64 {
 	t := f.target
 	n := len(columns)
@@ -314,7 +314,7 @@ func (f *screenFit) evidence(columns []int, cross, solved *mat.Dense, theta *mat
 	}
 	var cholesky mat.Cholesky
 	if !cholesky.Factorize(information) {
-		return math.Inf(-1) // columns that repeat present ones
+		return math.Inf(-1) // the columns repeat present columns
 	}
 	var step mat.VecDense
 	_ = cholesky.SolveVecTo(&step, score)

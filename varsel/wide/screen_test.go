@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The evidence that screening finds for one more predictor is the difference of exact log
-// evidences, if σ is known.
+// If σ is known, the log Bayes factor that screening finds for adding a predictor is the difference
+// of exact log evidences.
 func TestScreeningEvidence(t *testing.T) {
 	d := correlated(50, 6)
 	d.Predictors[1].Coordinates = []int{2, 6}

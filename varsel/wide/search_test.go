@@ -44,12 +44,12 @@ func (s Search) evidence(t *testing.T, model ...int) float64 {
 	return posterior.LogEvidence()
 }
 
-// hiddenPair is a pair of predictors. Neither predictor explains a cause of the response alone. The
-// first is the cause plus a disturbance, and the second measures the disturbance. The third, unless
-// it is 0, measures a second disturbance.
+// hiddenPair is a pair of predictors that matter only together. The first is a cause of the
+// response plus a disturbance, and the second measures the disturbance, so that neither alone
+// explains the cause. The third, unless it is 0, measures a second disturbance.
 type hiddenPair struct {
 	first, second, third int
-	cause                int     // which of the two causes
+	cause                int     // number of the cause, 0 or 1
 	disturbance          float64 // standard deviation of the disturbance
 }
 

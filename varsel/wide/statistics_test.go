@@ -11,8 +11,8 @@ import (
 	"github.com/transdim/vti/varsel/design"
 )
 
-// Searches, models, and processes of births and deaths give the same results with known inner
-// products as with the rows that stand for them.
+// Searches, models, and processes of births and deaths (of predictors) give the same results from
+// known inner products as from rows with these inner products.
 func TestKnownInnerProductsAreThoseOfTheRows(t *testing.T) {
 	const p, samples = 9, 40
 	from := correlated(samples, p)
@@ -82,9 +82,9 @@ func TestKnownInnerProductsAreThoseOfTheRows(t *testing.T) {
 	}
 }
 
-// Inner products have too few digits for a model that leaves nearly nothing of the response, and
-// for columns that nearly depend on each other. Such models are left to the rows, which have more
-// digits.
+// For a model that explains nearly all of the response, and for columns that nearly depend on each
+// other, inner products have too few digits. The evidence is then computed from the rows, which
+// have more digits.
 func TestModelsOfFewDigitsAreLeftToTheRows(t *testing.T) {
 	for _, c := range []struct {
 		r     float64
