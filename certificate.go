@@ -5,7 +5,7 @@ import (
 	"github.com/transdim/vti/models"
 )
 
-// Verdict is the trust in a certified answer. Its text is "trusted", "doubtful" or "failed".
+// Verdict grades the trust in a certified answer. Its text is "trusted", "doubtful" or "failed".
 type Verdict = verdict.Verdict
 
 // The verdicts, from worst to best.

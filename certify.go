@@ -23,7 +23,7 @@ func certify(ctx context.Context, e *evaluator, cfg CertifyConfig) (*Certificate
 }
 
 // certifyWithoutChains certifies without chains. If it sums or weights models without their
-// parameters, it also returns the models that it visited; chains could not make these more certain.
+// parameters, it also returns the models that it visited; chains could not improve the result.
 func certifyWithoutChains(ctx context.Context, e *evaluator, cfg CertifyConfig) (w *weighing, visited *models.Visited, err error) {
 	count, ok := space.CountModels(e.engine.Space)
 	listed := ok && count <= cfg.MaxModels
@@ -41,7 +41,7 @@ func certifyWithoutChains(ctx context.Context, e *evaluator, cfg CertifyConfig) 
 		if err != nil && (ctx.Err() != nil || known.Alone) {
 			return nil, nil, err
 		}
-		// A preliminary certificate, from models of q(m), may be poor only because q(m) is.
+		// A preliminary certificate from models of q(m) may be poor only because q(m) is poor.
 		if err == nil && (e.engine.Exact() || cfg.preliminary && !listed || certificate.Verdict == Trusted && !cfg.Confirm) {
 			return &weighing{Certificate: certificate}, visited, nil
 		}
@@ -63,7 +63,7 @@ func certifyWithoutChains(ctx context.Context, e *evaluator, cfg CertifyConfig) 
 // draws around modes have found. It does so even if the draws around modes are too imprecise for an
 // answer.
 func (w *weighing) compare(ctx context.Context, e *evaluator, cfg CertifyConfig) error {
-	if e.around == nil { // in a resumed run, which makes the same draws again
+	if e.around == nil { // nil in a resumed run, which repeats the draws
 		var err error
 		if e.around, _, err = e.engine.Certify(ctx, true, cfg.overModels()); err != nil {
 			return ctx.Err()

@@ -10,12 +10,12 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// check compares the certificate weights with tempered chains, which do not depend on q, and
-// returns the more reliable certificate. If the two methods agree, the more precise one can be
-// trusted. Chains alone cannot be trusted: they may have mixed only among the models that they have
-// found. The weights may have missed a small mode although probabilities and moments agree. Draws
-// of the chains show such a mode, and again then makes a certificate by weights once more, with
-// proposals at these draws.
+// check compares the certificate weights, which comes from importance weights, with tempered
+// chains, which do not depend on q. It returns the more reliable certificate. If the two methods
+// agree, the more precise one can be trusted. Chains alone cannot be trusted: they may have mixed
+// only among the models that they have found. The weights may have missed a small mode although
+// probabilities and moments agree. If draws of the chains show such a mode, the function again
+// computes a new certificate by weights, with proposals at these draws.
 func check(ctx context.Context, e *evaluator, weights *weighing, cfg CertifyConfig, again func(CertifyConfig) (*weighing, error)) (*weighing, error) {
 	c := &confirmation{e: e, weights: weights, cfg: cfg, again: again}
 	if cfg.Short && weights.Verdict == Trusted {
@@ -38,17 +38,17 @@ func check(ctx context.Context, e *evaluator, weights *weighing, cfg CertifyConf
 	return c.weights, nil
 }
 
-// confirmation is a check in progress.
+// confirmation is the state of a check of weights by chains.
 type confirmation struct {
 	e       *evaluator
 	weights *weighing
-	cfg     CertifyConfig // its witnesses, points of posterior mass, include draws of the chains so far
+	cfg     CertifyConfig // its witnesses (points with posterior mass) include draws of the chains so far
 	found   witnesses
 	again   func(CertifyConfig) (*weighing, error)
 }
 
 // short confirms the weights if short chains agree with them. If they do not agree, longer chains
-// decide. Regions that short chains found and the weights missed are kept in any case.
+// decide. Proposals at draws of short chains in regions that the weights missed remain in any case.
 func (c *confirmation) short(ctx context.Context) error {
 	sp := c.e.Target.Space()
 	for _, length := range []chainLength{shortChains, warmChains()} {
@@ -70,8 +70,8 @@ func (c *confirmation) short(ctx context.Context) error {
 	return nil
 }
 
-// cover makes the certificate by weights once more, with proposals in the regions where only the
-// chains have draws, if these regions hold enough of the posterior.
+// cover computes a new certificate by weights, with proposals at draws of the chains in regions
+// where the weights have no draws, if these regions hold enough of the posterior.
 func (c *confirmation) cover(chains *Certificate) error {
 	unseen, share, err := c.weights.unseenOf(chains)
 	if err != nil || !(share > verdict.DoubtfulMissed) {
@@ -93,9 +93,9 @@ func (c *confirmation) cover(chains *Certificate) error {
 	return nil
 }
 
-// conclusion returns the certificate that follows from weights and chains together. If the weights
-// have missed a region that other draws found (w.unseen), agreement with chains does not confirm
-// the weights, because the chains missed the region too.
+// conclusion returns the certificate that follows from weights and chains together. If other draws
+// found a region that the weights missed (w.unseen), agreement with chains does not confirm the
+// weights, because the chains missed the region too.
 func conclusion(sp space.Space, w *weighing, chains *Certificate) *Certificate {
 	weights := w.Certificate
 	if missed := models.MissedByChains(weights, chains); missed != "" {

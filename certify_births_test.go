@@ -23,8 +23,8 @@ import (
 )
 
 // standIns writes a table in which x0 + x1 and x2 + x3 explain the response nearly equally well.
-// None of these four predictors explains it alone, and the other predictors explain nothing. All
-// models between the two pairs are less probable, by a number of nats that the noise sets.
+// None of these four predictors explains it alone, and the other predictors explain nothing. Models
+// that mix the two pairs are less probable, by a number of nats that depends on the noise.
 func standIns(t *testing.T, rows, others int, noise float64, seed uint64) string {
 	random := rand.New(rand.NewPCG(seed, 1))
 	var lines strings.Builder
@@ -47,9 +47,10 @@ func standIns(t *testing.T, rows, others int, noise float64, seed uint64) string
 	return path
 }
 
-// TestBirthsAndDeaths compares birth-death chains with sums over all models. It uses a table of
-// eight predictors, and tables in which one pair of predictors can replace another, and the models
-// between them are less probable by a few or by thousands of nats.
+// TestBirthsAndDeaths compares chains that add and remove predictors (births and deaths) with sums
+// over all models. It uses a table of eight predictors, and tables in which a pair of predictors
+// can replace another, and models that mix the pairs are less probable by a few or by thousands of
+// nats.
 func TestBirthsAndDeaths(t *testing.T) {
 	testkit.Slow(t)
 	for _, c := range []struct {
@@ -84,7 +85,7 @@ func TestBirthsAndDeaths(t *testing.T) {
 	}
 }
 
-// sumOverModels is the reference for births and deaths: the log evidence of all models, and the
+// sumOverModels is the reference for birth-death chains: the log evidence of all models, and the
 // inclusion probabilities of predictors in any order.
 type sumOverModels struct {
 	logEvidence float64
@@ -97,7 +98,7 @@ func (want sumOverModels) requireOf(t *testing.T, problem *varsel.Problem, certi
 	require.True(t, certificate.Confirmed)
 	require.Equal(t, vti.BirthsAndDeaths, certificate.Basis)
 	require.InDelta(t, want.logEvidence, certificate.LogEvidence, 5*certificate.LogEvidenceSE+1e-3)
-	// Items are predictors in the order of the screening. Sorted probabilities can be compared
+	// Predictors of lists are in the order of the screening. Sorted probabilities can be compared
 	// without the names of the predictors.
 	lists := problem.Slots.Space().(itemLists)
 	found, se := certificate.Frequencies(len(want.inclusion), func(code []int32) (members []int) {
@@ -111,7 +112,7 @@ func (want sumOverModels) requireOf(t *testing.T, problem *varsel.Problem, certi
 	for j, probability := range want.inclusion {
 		require.InDelta(t, probability, found[j], 5*slices.Max(se)+2e-3)
 	}
-	for _, model := range certificate.Models { // evidences are closed forms, and the errors of probabilities come from draws
+	for _, model := range certificate.Models { // evidences are closed forms; only probabilities have errors from draws
 		require.Zero(t, model.LogEvidenceSE)
 		logPrior := sizePrior(problem, len(lists.Set(model.Code)))
 		require.InDelta(t, math.Exp(logPrior+model.LogEvidence-want.logEvidence), model.Certified, 5*model.SE+2e-3)
@@ -161,8 +162,8 @@ func sumOf(t *testing.T, problem *varsel.Problem) sumOverModels {
 	return out
 }
 
-// relatives writes a table in which each predictor is one of a few factors plus its own noise.
-// Predictors of one factor can replace each other, the better the less noise they have.
+// relatives writes a table in which each predictor is one of a few latent factors plus noise.
+// Predictors with the same factor can replace each other, the better the less noise they have.
 func relatives(t *testing.T, rows, predictors, factors int, noise float64, seed uint64) string {
 	random := rand.New(rand.NewPCG(seed, 2))
 	draw := func(count int) []float64 {
@@ -207,10 +208,10 @@ func bornProblem(t *testing.T, path string) *varsel.Problem {
 	return problem
 }
 
-// TestSolveByBirthsAndDeaths: birth-death chains run after weights that have too few effective
-// draws for the precision. Their answer equals the sum over all models, for predictors that can
-// replace each other and for near copies. A run that is stopped while the chains run, and resumed,
-// ends with the same bits.
+// TestSolveByBirthsAndDeaths: birth-death chains run if weights have too few effective draws for
+// the requested precision. Their answer equals the sum over all models, for predictors that can
+// replace each other and for near copies. A run that is stopped while the chains run, and then
+// resumed, ends with the same bits as an uninterrupted run.
 func TestSolveByBirthsAndDeaths(t *testing.T) {
 	testkit.Long(t)
 	for name, path := range map[string]string{
@@ -238,7 +239,7 @@ func TestSolveByBirthsAndDeaths(t *testing.T) {
 				resumed, err := vti.Solve(t.Context(), device, problem.Posterior(), cfg)
 				require.NoError(t, err)
 				require.Len(t, resumed.Rounds, len(solution.Rounds))
-				require.Equal(t, fmt.Sprint(solution.Certificate.Models), fmt.Sprint(resumed.Certificate.Models)) // compared as text, in which NaN equals NaN
+				require.Equal(t, fmt.Sprint(solution.Certificate.Models), fmt.Sprint(resumed.Certificate.Models)) // as text, in which NaN equals NaN
 				require.Equal(t, solution.Certificate.Sample, resumed.Certificate.Sample)
 			})
 		})

@@ -35,8 +35,8 @@ func (c *conjugate) inclusions() (inclusion []float64, logEvidence float64) {
 	return inclusion, largest + math.Log(sum/float64(len(logEvidences)))
 }
 
-// poorAnswer returns the errors of a joint certificate in units of its standard errors: the error
-// of the log evidence, and the largest error of an inclusion probability.
+// poorAnswer returns errors of a joint certificate in units of its standard errors: the error of
+// the log evidence, and the largest error of an inclusion probability.
 func poorAnswer(t *testing.T, target *conjugate, certificate *vti.Certificate) (evidence, inclusion float64) {
 	t.Helper()
 	exact, logEvidence := target.inclusions()
@@ -55,9 +55,9 @@ func poorAnswer(t *testing.T, target *conjugate, certificate *vti.Certificate) (
 	return math.Abs(certificate.LogEvidence-logEvidence) / certificate.LogEvidenceSE, inclusion
 }
 
-// Chains find the evidence and the probabilities with a useless q: q(m) is uniform, and the flow is
-// far too narrow and off by several standard deviations. The seven checks, at 5 standard errors
-// from the differences between 64 chains, give one false alarm in 1e5 runs.
+// Chains find the evidence and the probabilities although q is useless: q(m) is uniform, and the
+// flow is far too narrow and off by several standard deviations. Seven numbers are compared to 5
+// standard errors, estimated from 64 chains, which gives a false alarm in 1e5 runs.
 func TestChainsReplaceAPoorQ(t *testing.T) {
 	testkit.Long(t)
 	target := newConjugate(40, 6)
@@ -75,7 +75,7 @@ func TestChainsReplaceAPoorQ(t *testing.T) {
 }
 
 // A certificate by good weights, joint or model by model, is the answer if chains confirm it. Short
-// chains suffice to confirm it.
+// chains suffice for this.
 func TestChainsConfirm(t *testing.T) {
 	testkit.Long(t)
 	target := newConjugate(40, 4)

@@ -8,9 +8,9 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// Later certificates by weights have to cover the regions that chains without parameters found. The
-// witnesses, which are draws kept from the chains, together represent the whole evidence, or
-// nothing if the evidence is not known.
+// Later certificates by weights must cover the regions that chains without parameters found. The
+// witnesses (draws kept from the chains) together represent the whole evidence, or nothing if the
+// evidence is unknown.
 func TestChainsTestify(t *testing.T) {
 	const draws = 100
 	c := &Certificate{LogEvidence: -3, Sample: WeightedSample{Theta: mat.NewDense(draws, 1, nil), LogP: make([]float64, draws)}}

@@ -13,7 +13,7 @@ import (
 )
 
 // maxListed is the largest number of models that are evaluated one by one, in pilot runs and by
-// default in certification. With leastDraws draws of each model this makes two million draws.
+// default in certification. With leastDraws (32) draws of each model this takes two million draws.
 const maxListed = 1 << 16
 
 // CertifyConfig holds the numbers of draws and other limits of the work of Certify, and the checks
@@ -26,16 +26,15 @@ type CertifyConfig struct {
 	// Draws is the number of draws in addition to the first draws of every model; 0 stands for
 	// 262,144. Tempered chains, if needed, run for at most one iteration per 32 draws.
 	Draws int
-	// Tolerance is the standard error at which drawing stops early: no probability of a model has a
-	// larger one, and no log evidence of the ten most probable models has more than five times it.
-	// 0 stands for 0.002.
+	// Tolerance is a standard error. Drawing stops early if no probability of a model has a larger
+	// one, and no log evidence of the ten most probable models one of more than five times
+	// Tolerance. 0 stands for 0.002.
 	Tolerance float64
-	// Confirm requests a check of weights by tempered chains (see the file chains.go) even if the
-	// weights look reliable. It should be set for posteriors that may have several modes, because
-	// weights cannot show a mode where no draw fell. Solve sets it unless the target is a
-	// UnimodalTarget.
+	// Confirm requests a check of weights by tempered chains even if the weights look reliable. It
+	// should be set for posteriors that may have several modes, because weights cannot show a mode
+	// where no draw fell. Solve sets it unless the target is a UnimodalTarget.
 	Confirm bool
-	// NoChains requests certification by weights alone, for targets on which chains cannot work.
+	// NoChains requests certification by weights alone, for targets on which chains do not work.
 	NoChains bool
 	// Short lets chains end after about a thousand effective draws if the weights are trusted
 	// without chains and agree with the chains. Otherwise chains have their full length. It suits
@@ -45,7 +44,7 @@ type CertifyConfig struct {
 	// draws, even if it is imprecise.
 	Until time.Time
 	// Progress, if not nil, is called at intervals with the number of draws done and an upper bound
-	// of the number in all.
+	// of the total number.
 	Progress func(done, total int)
 	// Shard, if not nil, says which part of the work this process does, if several processes
 	// compute a certificate together. Each process ends with the same certificate, to the bit, as a
@@ -63,16 +62,16 @@ type CertifyConfig struct {
 	precision float64
 	// preliminary requests a certificate of few draws. If q(m) is a table, it is set to the result.
 	preliminary bool
-	// birthsNext is models.Config.BirthsNext.
+	// birthsNext says that birth-death chains will follow if weights are not good enough.
 	birthsNext bool
 	// late, if not nil, reports whether the time is over, which ends a certificate of few draws.
 	late func() bool
-	// keepModels leaves q(m) unchanged, also by a certificate of few draws and where parameters are
-	// integrated out.
+	// keepModels leaves q(m) unchanged, even by a preliminary certificate or by chains without
+	// parameters.
 	keepModels bool
-	// byDraws requests weights of draws from q even if evidences are known or estimated without q.
+	// byDraws requests weights of draws from q even if evidences can be found without q.
 	byDraws bool
-	// witnesses holds points of posterior mass found by earlier certificates of the same target.
+	// witnesses holds points with posterior mass that earlier certificates of the target found.
 	witnesses witnesses
 }
 

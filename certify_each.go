@@ -15,13 +15,13 @@ import (
 )
 
 // rounds is the number of times that draws are allocated to models after the first draws. With more
-// rounds the numbers of draws follow the spread of the weights more closely, but each batch has
-// fewer draws of a model. Half and twice give the same answers (docs/benchmarks/constants.md).
+// rounds the numbers of draws are nearer to their optimum, but there are fewer draws of a model at
+// a time. Half and twice give the same answers (docs/benchmarks/constants.md).
 const rounds = 8
 
-// certifyEach estimates the evidence of every model. All models get the same number of first draws.
-// Each of the rounds after them gives a model draws in proportion to its probability times the
-// relative spread of its weights (Neyman allocation), which minimises the error of the
+// certifyEach estimates the evidence of every model. At first all models get the same number of
+// draws. Each of the following rounds gives a model draws in proportion to its probability times
+// the relative spread of its weights (Neyman allocation), which minimises the error of the
 // probabilities.
 func certifyEach(ctx context.Context, e *evaluator, cfg CertifyConfig) (*weighing, error) {
 	codes := space.ListModels(e.Target.Space())
@@ -96,13 +96,13 @@ func certifyEach(ctx context.Context, e *evaluator, cfg CertifyConfig) (*weighin
 	return certificate, certificate.judgeUnseen(cfg.witnesses)
 }
 
-// modeRounds is the number of searches for modes. Each starts from the draws of the proposals that
-// the previous search gave. Half and twice give the same answers (docs/benchmarks/constants.md).
+// modeRounds is the number of searches for modes. Each starts from draws of the Laplace proposals
+// of the search before. Half and twice give the same answers (docs/benchmarks/constants.md).
 const modeRounds = 3
 
-// proposeModes gives Laplace proposals at their modes to the models whose weights are unreliable or
-// have missed the region of a witness (a point of posterior mass from an earlier certificate), and
-// adds draws of these models.
+// proposeModes gives Laplace proposals (t distributions at modes) to the models whose weights are
+// unreliable or have missed the region of a witness (a point of posterior mass from an earlier
+// certificate), and adds draws of these models.
 func (s *importanceSampler) proposeModes(ctx context.Context, c *weighing, logPrior []float64, cfg CertifyConfig) error {
 	earlier := s.place(cfg.witnesses, logPrior)
 	if err := s.addModeStarts(&earlier, logPrior); err != nil {
@@ -146,9 +146,9 @@ func (s *importanceSampler) proposeModes(ctx context.Context, c *weighing, logPr
 	return nil
 }
 
-// proposeAgain gives Laplace proposals to probable models whose weights, after many draws, turn out
-// to have infinite variance, since their standard errors could not be trusted. It reports whether
-// it added a proposal.
+// proposeAgain gives Laplace proposals to probable models whose weights, after many draws, have
+// infinite variance by their k̂, so that their standard errors cannot be trusted. It reports
+// whether it added a proposal.
 func (s *importanceSampler) proposeAgain(ctx context.Context, c *weighing, logPrior []float64) (bool, error) {
 	var unreliable []int
 	for i, model := range c.Models {
@@ -207,8 +207,8 @@ func (c *weighing) precise(tolerance float64) bool {
 	return !slices.ContainsFunc(best[:min(len(best), 10)], func(m ModelEstimate) bool { return m.LogEvidenceSE > 5*tolerance })
 }
 
-// collect returns the weighted sample. The draws of each model share its certified probability in
-// proportion to their smoothed weights.
+// collect returns the weighted sample. The certified probability of a model is divided among its
+// draws in proportion to their smoothed weights.
 func (c *weighing) collect(tallies []tally, dim int, logPrior, logModel []float64) WeightedSample {
 	var sample WeightedSample
 	var theta []float64

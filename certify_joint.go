@@ -24,7 +24,7 @@ type jointDraws struct {
 	theta       []float64 // [draws, D]
 }
 
-// input draws the models of a batch from r(m), and the reference draws z of the flow.
+// input draws the models of a batch from r(m), and standard normal inputs z of the flow.
 func (d *jointDraws) input() (batchInput, error) {
 	batch, _, dim := d.evaluator.Sizes()
 	flat, err := d.evaluator.DrawCodesFrom("draw wide", d.reference, d.random)
@@ -97,7 +97,7 @@ func (d *jointDraws) conclude(earlier witnesses) (*weighing, error) {
 // certifyJointly draws (m, θ) from r(m) r(θ | m), wider versions of q(m) and q(θ | m), and weights
 // the draws by p(m) p(y, θ | m) / (r(m) r(θ | m)). The probability of a model is the sum of the
 // weights of its draws as a share of all weights. It is 0 for a model that r(m) never proposes,
-// which k̂ can hint at but not show.
+// which a large k̂ may indicate.
 func certifyJointly(ctx context.Context, e *evaluator, cfg CertifyConfig) (*weighing, error) {
 	batch, sites, dim := e.Sizes()
 	total := (cfg.Draws + batch - 1) / batch * batch
@@ -129,9 +129,9 @@ func certifyJointly(ctx context.Context, e *evaluator, cfg CertifyConfig) (*weig
 	return draws.conclude(cfg.witnesses)
 }
 
-// jointShares returns, for each witness, a point of posterior mass from an earlier certificate, the
-// log of the amount that a draw at this point would add to the evidence estimated from the given
-// number of draws.
+// jointShares considers each witness, a point of posterior mass from an earlier certificate. It
+// returns the logs of the amounts that draws at these points would add to the evidence estimated
+// from the given number of draws.
 func jointShares(e *evaluator, w witnesses, reference ModelDistribution, draws int) ([]float64, error) {
 	var codes [][]int32
 	var theta [][]float64

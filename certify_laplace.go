@@ -13,22 +13,22 @@ import (
 )
 
 const (
-	// mostProposals bounds the number of models with a Laplace proposal. Each takes about a dozen
-	// Hessians.
+	// mostProposals bounds the number of models with a Laplace proposal. To find one takes about a
+	// dozen Hessians.
 	mostProposals = 512
-	// proposalMass is the probability above which a model gets a Laplace proposal if its k̂ is
-	// reliable for many draws, but not for the few draws that the model has. It is a fiftieth of
-	// verdict.DoubtfulMissed.
+	// proposalMass is a probability. A more probable model gets a Laplace proposal if its k̂ would
+	// be reliable for many draws, but is not for the few draws that the model has. It is a fiftieth
+	// of verdict.DoubtfulMissed.
 	proposalMass = 1e-4
-	// negligible is the share of the evidence of all models below which a model needs no draws.
+	// negligible is a share of the evidence. Models with smaller shares need no draws.
 	negligible = 1e-6
 )
 
 // propose searches for modes of each model whose weights are not reliable. If it finds modes it
-// adds a Laplace proposal at them to the proposals of the flow, bounds the evidence of the model
-// from above, and drops the earlier weights of the model, which come from other proposals. A model
-// without modes has no bound. It returns the number of draws that each model needs next, which is 0
-// for models without a new proposal.
+// adds a Laplace proposal (t distributions at the modes) to the proposals of the flow, sets an
+// upper bound of the evidence of the model, and drops the earlier weights of the model, which come
+// from other proposals. A model without modes has no bound. It returns the number of draws that
+// each model needs next, which is 0 for models without a new proposal.
 func (s *importanceSampler) propose(ctx context.Context, models []ModelEstimate, unreliable []int, logPrior []float64, earlier map[int][]laplace.Start) (allocation []int, err error) {
 	allocation = make([]int, len(models))
 	masker, ok := s.evaluator.Target.Space().(space.RowMasker)
@@ -81,7 +81,7 @@ func (s *importanceSampler) propose(ctx context.Context, models []ModelEstimate,
 		return nil, err
 	}
 	s.leaveUnbounded(unreliable)
-	// Only models that may, by their bounds, hold more than a negligible share of the total need
+	// Only models that may, by their bounds, hold more than a negligible share of the evidence need
 	// draws.
 	masses := make([]float64, 0, len(models))
 	for i, model := range models {
@@ -109,7 +109,7 @@ func (s *importanceSampler) propose(ctx context.Context, models []ModelEstimate,
 	return allocation, nil
 }
 
-// leaveUnbounded sets the bound of the evidence of models without a mode to +Inf.
+// leaveUnbounded sets the bound of the evidence to +Inf for each searched model without a mode.
 func (s *importanceSampler) leaveUnbounded(searched []int) {
 	for _, i := range searched {
 		if len(s.modes[i].All()) == 0 {
@@ -119,8 +119,8 @@ func (s *importanceSampler) leaveUnbounded(searched []int) {
 }
 
 // modeStarts returns the points from which the search for modes of a model starts: its
-// representative draw, then the draws of largest weight of this certificate and of earlier
-// certificates.
+// representative draw, and then draws of this certificate and of earlier ones, the most probable
+// first.
 func (t *tally) modeStarts(earlier []laplace.Start) (starts []laplace.Start) {
 	if t.representative.theta != nil {
 		starts = append(starts, laplace.Start{Theta: t.representative.theta, LogJoint: t.representative.logJoint})

@@ -9,8 +9,8 @@ import (
 	"github.com/transdim/vti/internal/laplace"
 )
 
-// Weights of a flow are not trusted if draws around modes found more evidence, even if the evidence
-// by draws around modes is too imprecise for an answer.
+// Weights of a flow are not trusted if draws around modes found more evidence, even if these draws
+// are too imprecise for an answer.
 func TestWeightsThatMissEvidenceFail(t *testing.T) {
 	e := newEvaluatorOf(t, newNormals(t, 2), 16)
 	e.around = &Certificate{LogEvidence: -2, LogEvidenceSE: 0.1}
@@ -24,7 +24,7 @@ func TestWeightsThatMissEvidenceFail(t *testing.T) {
 	}
 }
 
-// A model without a mode after a search has no bound of its evidence. Other models keep their
+// If a search finds no mode of a model, its evidence has no upper bound. Other models keep their
 // bounds.
 func TestModelsWithoutModesHaveNoBound(t *testing.T) {
 	s := &importanceSampler{tallies: []tally{newTally(), newTally()}, modes: make([]laplace.Modes, 2)}

@@ -25,8 +25,8 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// exactConjugate is a conjugate model that states its evidences in closed form, or fails to compute
-// them if failing is set.
+// exactConjugate is a conjugate model with evidences in closed form. If failing is set, their
+// computation fails.
 type exactConjugate struct {
 	*conjugate
 	failing bool
@@ -80,7 +80,7 @@ func untrained(t *testing.T, target vti.Target, models vti.ModelDistribution) *v
 	return posterior
 }
 
-// Evidences, probabilities and parameters are exact for any q.
+// Evidences, probabilities and parameters are exact for every q.
 func TestExactSum(t *testing.T) {
 	target := exactConjugate{conjugate: newConjugate(30, 4)}
 	certificate, err := untrained(t, target, nil).Certify(t.Context(), vti.CertifyConfig{Confirm: true})
@@ -101,8 +101,8 @@ func TestExactSum(t *testing.T) {
 		require.InDelta(t, probability[at], model.Certified, 1e-12)
 		require.Zero(t, model.SE)
 	}
-	// Moments of the draws and of the exact mixture over models agree to 4.5 standard errors. The
-	// 10 checks give one false alarm in 15,000 runs.
+	// 10 comparisons of moments of the draws and of the exact mixture over models, to 4.5 standard
+	// errors, give one false alarm in 15,000 runs.
 	var mean, second [5]float64
 	for _, model := range certificate.Models {
 		_, m, covariance, active := target.exact(model.Code)
@@ -122,15 +122,15 @@ func TestExactSum(t *testing.T) {
 		}
 		require.InDelta(t, second[j], stat.Mean(squares, nil), 4.5*stat.StdDev(squares, nil)/math.Sqrt(float64(n)))
 	}
-	// log p(m) + log p(y, θ | m) of a draw, computed from p(θ | y, m) and the evidence, agrees with
-	// the graph.
+	// The log joint density of a draw, computed from p(θ | y, m) and the evidence, agrees with the
+	// computation graph.
 	q, err := untrained(t, target, nil).LogProb(certificate.Sample.Codes[:10], mat.DenseCopyOf(certificate.Sample.Theta.Slice(0, 10, 0, 5)))
 	require.NoError(t, err)
 	require.InDeltaSlice(t, q, certificate.Sample.LogQ[:10], 1e-4)
 }
 
-// summedConjugate computes the sum over models itself, and lists a given number of the most
-// probable models.
+// summedConjugate is a target that itself computes the sum over models, and lists a given number of
+// the most probable models.
 type summedConjugate struct {
 	exactConjugate
 	listed int
@@ -158,8 +158,8 @@ func (s summedConjugate) sum(context.Context, func(done, total int)) (sum models
 	return sum, s.listed > 0, nil
 }
 
-// If the target computes the sum over models, probabilities of models are exact. Other
-// probabilities are exact to within the probability of the unlisted models.
+// If the target computes the sum over models, probabilities of models are exact. Probabilities of
+// other events are exact to within the probability of the unlisted models.
 func TestSumOfTheTarget(t *testing.T) {
 	target := summedConjugate{exactConjugate{conjugate: newConjugate(30, 4)}, 5}
 	certificate, err := untrained(t, target, nil).Certify(t.Context(), vti.CertifyConfig{MaxModels: 1})
@@ -203,7 +203,7 @@ func TestSumOfTheTarget(t *testing.T) {
 		require.True(t, slices.ContainsFunc(certificate.Models, func(m vti.ModelEstimate) bool { return slices.Equal(m.Code, code) }), "draw %d", i)
 	}
 
-	target.listed = 0 // the target computes no sum
+	target.listed = 0 // 0 means that the target computes no sum
 	weighed, err := untrained(t, target, nil).Certify(t.Context(), vti.CertifyConfig{MaxModels: 1})
 	require.NoError(t, err)
 	require.Equal(t, vti.Weights, weighed.Basis)
@@ -264,7 +264,7 @@ func (c coins) Sample(_ *vti.Context, uniforms *Node) *Node {
 }
 
 // The search for missed models lowers the verdict if q(m) never proposes the most probable models,
-// and does not lower it for another q(m).
+// and otherwise leaves it.
 func TestExactWeightsFindMissedModels(t *testing.T) {
 	target := exactConjugate{conjugate: newConjugate(400, 6)}
 	for first, missed := range map[float64]bool{0: true, 0.5: false} {
@@ -276,14 +276,14 @@ func TestExactWeightsFindMissedModels(t *testing.T) {
 			require.Contains(t, reasons, "the evidence estimated by weights of drawn models")
 			continue
 		}
-		require.NotContains(t, reasons, "q(m)") // other reasons are few draws, but no model is missed
+		require.NotContains(t, reasons, "q(m)") // the verdict is doubtful because of few draws, but no model is missed
 	}
 }
 
 // If models were drawn and weighted, means of coefficients, given that a model includes them, have
-// standard errors of the right size: over 40 certificates the mean square of the errors in standard
-// errors is 1 within 4 of its own standard errors, sqrt(2/40) for each coefficient. Without
-// ModelDraw the standard errors would be too small by a factor of more than two.
+// standard errors of the right size: over 40 certificates, the mean of squared z-scores is 1 to
+// within 4 of its standard errors, sqrt(2/40), for each coefficient. Standard errors without
+// ModelDraw would be too small by a factor of more than two.
 func TestMeansOfWeightedModels(t *testing.T) {
 	testkit.Slow(t)
 	target := exactConjugate{conjugate: newConjugate(30, 6)}
@@ -299,7 +299,7 @@ func TestMeansOfWeightedModels(t *testing.T) {
 	}
 	posterior := untrained(t, target, coins{0.5})
 	const certificates = 40
-	grouped, independent := make([]float64, dim), make([]float64, dim) // mean squares of z
+	grouped, independent := make([]float64, dim), make([]float64, dim) // mean squares of z-scores, with and without ModelDraw
 	for k := range certificates {
 		c, err := posterior.CertifyModelsByQ(t.Context(), vti.CertifyConfig{Draws: 1 << 10}.OnStream(fmt.Sprint(k)))
 		require.NoError(t, err)
@@ -360,7 +360,8 @@ func (c laplaceConjugate) propose(code []int32, n int, random *rand.Rand) (theta
 	logJoint, logProposal = make([]float64, n), make([]float64, n)
 	k, peak := float64(len(active)), c.logPeak(code)
 	for i, value := range logConditional {
-		// Draws are wider times as far from the mean, so that the quadratic form grows by wider².
+		// Distances from the mean are wider times larger, so that the quadratic form grows by
+		// wider².
 		for a, j := range active {
 			theta.Set(i, j, mean.AtVec(a)+wider*(theta.At(i, j)-mean.AtVec(a)))
 		}
@@ -378,10 +379,9 @@ func (c laplaceConjugate) logPeak(code []int32) float64 {
 	return -factor.LogDet()/2 - float64(len(active))/2*math.Log(2*math.Pi)
 }
 
-// The share of a model in the sample equals its final probability, which is known better after the
-// draws than before. The shares agree even if the first estimates, from few draws, are poor, and
-// more draws improve the evidences. The remaining difference comes from rounding to whole draws,
-// and from models that expect less than one draw.
+// The share of a model in the sample equals its final probability, which draws of parameters have
+// improved. This holds even if the first estimates, from few draws, are poor. The remaining
+// difference comes from rounding to whole draws, and from models that expect less than one draw.
 func TestSampleOfModels(t *testing.T) {
 	for _, wider := range []float64{2, 7} {
 		certificate, err := untrained(t, laplaceConjugate{newConjugate(30, 4), wider}, nil).Certify(t.Context(), vti.CertifyConfig{})
@@ -397,10 +397,10 @@ func TestSampleOfModels(t *testing.T) {
 	}
 }
 
-// Evidences estimated around modes agree with exact evidences, in a sum over all models and in
-// weights of models from a distribution fitted to chains. Weights with known evidences agree too.
-// Inclusion probabilities and log evidences are within 4.5 standard errors: 22 comparisons, one
-// false alarm in 7,000 runs.
+// Evidences estimated by draws around modes agree with exact evidences, in a sum over all models
+// and in weights of models from a distribution fitted to chains. Weights with known evidences agree
+// too. 22 inclusion probabilities and log evidences are compared to 4.5 standard errors: one false
+// alarm in 7,000 runs.
 func TestModelsAlone(t *testing.T) {
 	testkit.Slow(t)
 	conjugate := newConjugate(30, 6)
@@ -427,7 +427,7 @@ func TestModelsAlone(t *testing.T) {
 			require.Positive(t, se[site], name)
 			require.InDelta(t, inclusion[site], got[site], 4.5*se[site], "%s, site %d", name, site)
 		}
-		// Means of the weighted draws, with a limit for about 20,000 effective draws.
+		// means of the weighted draws, compared with the errors of about 20,000 effective draws
 		wantColumn, column := mat.Col(nil, 0, want.Sample.Theta), mat.Col(nil, 0, c.Sample.Theta)
 		require.InDelta(t, stat.Mean(wantColumn, nil), stat.Mean(column, c.Sample.Weight), 6*stat.StdDev(wantColumn, nil)/math.Sqrt(20000), name)
 	}
@@ -446,7 +446,7 @@ func TestModelsAlone(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, first.LogEvidence, again.LogEvidence, "what was certified before does not matter")
 
-	// After the time limit chains are short and draws are few, but their answer is right.
+	// After the time limit chains are short and draws are few, but the answer is still right.
 	cfg := vti.CertifyConfig{Draws: 1 << 14}
 	whole, err := estimated.CertifyModelsByChains(t.Context(), cfg.Preliminary(false))
 	require.NoError(t, err)

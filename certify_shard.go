@@ -15,9 +15,9 @@ import (
 // groups of chains. Each process does all other work by itself, and ends with the whole
 // certificate.
 
-// sharedBatches is the number of batches that several processes evaluate at a time. A single
-// process evaluates one batch at a time. The draws of sharedBatches batches fit into memory, and
-// their number suffices for some tens of processes.
+// sharedBatches is the number of batches that several processes evaluate at a time. Without other
+// processes one batch is evaluated at a time. The draws of sharedBatches batches fit into memory,
+// and suffice for some tens of processes.
 const sharedBatches = 64
 
 func (e *evaluator) batches() int {
@@ -27,12 +27,12 @@ func (e *evaluator) batches() int {
 	return sharedBatches
 }
 
-// batchInput is a batch of B rows to evaluate: codes [B*S], and reference draws or parameters
+// batchInput is a batch of B rows to evaluate: codes [B*S], and inputs of the flow or parameters
 // [B*D].
 type batchInput struct {
 	Codes []int32
 	X     []float64
-	// Evaluate evaluates the batch. Kind is a name for this function.
+	// Evaluate evaluates the batch, and Kind is the name of this function.
 	Kind     string
 	Evaluate func(codes []int32, x []float64) (evaluate.Pushed, []float64, error)
 }

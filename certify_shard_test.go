@@ -21,9 +21,8 @@ func everything(c *vti.Certificate) string {
 		c.Models, c.Sample.Codes, c.Sample.Theta.RawMatrix().Data, c.Sample.LogP, c.Sample.LogQ, c.Sample.Weight, c.Sample.Group, c.Proposed)
 }
 
-// With every method, processes that share a certificate end with the same certificate, to the bit,
-// as a process that works alone. So does a process that only joins their pieces and computes
-// nothing.
+// By every method, processes that share a certificate end with the same certificate, to the bit, as
+// a process that works alone. So does a process that only reads the results of the others.
 func TestSharedCertificatesAreThatOfOne(t *testing.T) {
 	testkit.Slow(t)
 	open := func(target vti.Target) (p [2]*vti.Posterior) { // a Posterior is not safe for concurrent use
@@ -62,7 +61,7 @@ func TestSharedCertificatesAreThatOfOne(t *testing.T) {
 				require.Equal(t, want, everything(got))
 				return part
 			}
-			if name == "exact sum" || name == "many models" { // a Posterior keeps the evidences that it has found
+			if name == "exact sum" || name == "many models" { // the posterior has stored the evidences that it computed before
 				pair = open(c.target)
 			}
 			var first, second *shard.Shard
@@ -77,7 +76,7 @@ func TestSharedCertificatesAreThatOfOne(t *testing.T) {
 	}
 }
 
-// A stored posterior, trained by Fit or by Solve, gets its original certificate again.
+// A posterior that Fit or Solve has trained and stored gets its original certificate again.
 func TestRecertify(t *testing.T) {
 	target := newConjugate(40, 4)
 	device := openDevice(t, gpu.CPU)

@@ -34,9 +34,9 @@ func TestFitAndCertifyConjugateModel(t *testing.T) {
 		certifiedTV += math.Abs(model.Certified-probability[index]) / 2
 		rawTV += math.Abs(model.Q-probability[index]) / 2
 	}
-	// For a Gaussian target certified probabilities of models are never worse than q(m): the
-	// densities of the components of the wide reference are control variates, so that the evidences
-	// of an exact flow have no error.
+	// For a Gaussian target certified probabilities of models are never worse than q(m). Control
+	// variates (the densities of the components of the wider proposal) remove the errors of the
+	// evidences if the flow is exact.
 	require.LessOrEqual(t, certifiedTV, rawTV+1e-6)
 	require.Less(t, certifiedTV, 1e-3)
 	require.InDelta(t, 1, total, 1e-9)
@@ -61,8 +61,8 @@ func TestFitAndCertifyConjugateModel(t *testing.T) {
 	require.InDelta(t, exactMean, weightedMean, 0.01)
 }
 
-// The flow starts as the normal approximation of the posterior of every model, which is exact here,
-// so that evidences are right before training, with q(m) at the prior. The weights of a flow with
+// Before training, the flow is the normal approximation of the posterior of every model, which is
+// exact here, and q(m) is the prior, so that evidences are right. The weights of a flow with
 // another start must be corrected or refused.
 func TestUntrainedPosteriorIsExactOrCorrected(t *testing.T) {
 	const draws = 1 << 14
@@ -86,12 +86,12 @@ func TestUntrainedPosteriorIsExactOrCorrected(t *testing.T) {
 		require.InDelta(t, probability[index], model.Certified, 5*model.SE+1e-5)
 		logQ[index] = math.Log(model.Q)
 	}
-	// the wide reference costs a sixth
+	// the wider proposal costs a sixth of the draws
 	require.Greater(t, certificate.ESS, 0.8*float64(certificate.Draws))
 	for i, code := range certificate.Sample.Codes {
 		index := space.Encode(target.space.Cards(), code)
 		constant := -3*math.Ln2 + logEvidence[index] - logQ[index]
-		require.InDelta(t, constant, certificate.Sample.LogP[i]-certificate.Sample.LogQ[i], 0.2, "draw %d of model %v", i, code) // 1e-4 z², far out
+		require.InDelta(t, constant, certificate.Sample.LogP[i]-certificate.Sample.LogQ[i], 0.2, "draw %d of model %v", i, code) // the flow is off by 1e-4 z², where z is large in the tails
 	}
 
 	cfg.Flow.Precision, cfg.Flow.Linear = make([]float64, 16), make([]float64, 4)
@@ -102,7 +102,7 @@ func TestUntrainedPosteriorIsExactOrCorrected(t *testing.T) {
 	require.NoError(t, err)
 	certificate, err = posterior.CertifyByWeights(t.Context(), vti.CertifyConfig{Draws: draws})
 	require.NoError(t, err)
-	// The flow is off by a hundred standard deviations. Only the Laplace proposals reach the
+	// Since the flow is off by a hundred standard deviations, only the Laplace proposals reach the
 	// posterior.
 	require.Equal(t, vti.Trusted, certificate.Verdict, certificate.Reasons)
 	for _, model := range certificate.Models {

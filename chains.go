@@ -10,10 +10,10 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// Tempered reversible-jump chains run on the target itself (package rjmcmc). They do not depend on
-// q and find modes that no draw of q reaches. Pilot runs fit q(m) to short chains, and longer
-// chains check certificates. R-hat needs many chains, and each temperature needs another copy of
-// all chains. Half and twice give the same answers (docs/benchmarks/constants.md).
+// Settings of tempered reversible-jump chains, which run on the target itself (package rjmcmc), do
+// not depend on q, and find modes that no draw of q reaches. Pilot runs fit q(m) to short chains,
+// and longer chains check certificates. R-hat needs many chains, and each temperature needs another
+// copy of all chains. Half and twice give the same answers (docs/benchmarks/constants.md).
 const (
 	chainCount        = 64
 	chainTemperatures = 12
@@ -21,8 +21,8 @@ const (
 )
 
 // chainConfig returns the settings of all chains; name is the name of their random streams. The
-// seed is derived from the configured seed, so that chains which the caller runs with the
-// configured seed are independent of these.
+// seed is derived from the configured seed, so that the chains are independent of chains that the
+// caller runs with the configured seed.
 func chainConfig(e *evaluator, name string) (rjmcmc.Config, error) {
 	starts, err := startsOfChains(e)
 	return rjmcmc.Config{
@@ -30,9 +30,9 @@ func chainConfig(e *evaluator, name string) (rjmcmc.Config, error) {
 	}, err
 }
 
-// startsOfChains returns the models in which chains start. nil stands for the random models of
-// package rjmcmc, from sparse to dense. If the prior excludes most of these models (as a heredity
-// rule does), it returns draws from q(m). Chains that all start nearly empty learn too little of
+// startsOfChains returns the models in which chains start, or nil for random models, from sparse to
+// dense, which package rjmcmc draws. If the prior excludes most random models (as a heredity rule
+// does), it returns draws from q(m), since chains that all start nearly empty learn too little of
 // the posterior in burn-in.
 func startsOfChains(e *evaluator) ([][]int32, error) {
 	cards, random := e.Target.Space().Cards(), e.Random("certify/starts")
@@ -63,7 +63,7 @@ func startsOfChains(e *evaluator) ([][]int32, error) {
 }
 
 // certifyByChains certifies by tempered chains. Standard errors come from the differences between
-// chains, and the evidence from the ladder of temperatures.
+// chains, and the evidence from all temperatures.
 func certifyByChains(ctx context.Context, e *evaluator, weights *Certificate, cfg CertifyConfig, length chainLength) (*Certificate, error) {
 	settings, err := chainConfig(e, cfg.stream+"/chains")
 	if err != nil {
@@ -72,7 +72,7 @@ func certifyByChains(ctx context.Context, e *evaluator, weights *Certificate, cf
 	if settings.Starts, err = checkingStarts(e, cfg.stream, weights); err != nil {
 		return nil, err
 	}
-	settings.Starts = settings.Starts[:length.chains] // of every kind of start
+	settings.Starts = settings.Starts[:length.chains] // the first ones are of every kind
 	settings.Chains, settings.BurnIn, settings.Iterations = length.chains, length.burnIn, length.iterations
 	settings.Enough = func(chains *rjmcmc.Result) bool { return length.reached(e.Target.Space(), chains) }
 	settings.Further = func(chains *rjmcmc.Result) int { return length.further(e.Target.Space(), weights, chains) }
@@ -99,7 +99,7 @@ func checkingStarts(e *evaluator, stream string, weights *Certificate) ([][]int3
 	}
 	best := models.CodesOf(weights.Models[:min(len(weights.Models), chainCount/4)])
 	bySize := append(models.CodesOf(weights.Models), ofQ...)
-	if !space.AreLists(e.Target.Space()) { // most codes with random outcomes are not a list
+	if !space.AreLists(e.Target.Space()) { // codes with random outcomes are rarely valid lists
 		for range chainCount {
 			code := make([]int32, len(e.Target.Space().Cards()))
 			for site, card := range e.Target.Space().Cards() {
@@ -137,43 +137,43 @@ func checkingStarts(e *evaluator, stream string, weights *Certificate) ([][]int3
 // give the same answers (docs/benchmarks/constants.md).
 const (
 	checkBurnIn = 600
-	// drawsPerIteration is the number of configured draws for one iteration of the chains. Beyond
-	// fewDraws draws it is moreDrawsPerIteration, because an iteration moves every copy of every
-	// chain and costs more than drawsPerIteration draws.
+	// drawsPerIteration is the number of draws of CertifyConfig.Draws for which chains run one
+	// iteration. For draws in excess of fewDraws it is moreDrawsPerIteration, because an iteration
+	// moves every copy of every chain and takes longer than drawsPerIteration draws.
 	drawsPerIteration     = 32
 	moreDrawsPerIteration = 128
 	fewDraws              = 1 << 15
 	// longest is the largest factor by which chains that do not agree may be prolonged. They
 	// continue if R-hat falls with their length and is expected to reach models.EnoughRHat within
-	// this factor. Otherwise training follows, and new chains. A few rounds of training, each with
-	// a certificate, cost about as much as chains of this length.
+	// this factor. Otherwise the caller trains further and runs new chains. A few rounds of
+	// training, each with a certificate, cost about as much as chains of this length.
 	longest = 8
-	// beyond is a factor on the length at which chains are expected to agree, because this length
-	// is known only to about a tenth.
+	// beyond multiplies the length at which chains are expected to agree, which is known only to
+	// about a tenth.
 	beyond = 1.1
 )
 
 // chainLength sets the number of chains and their length. Chains end after the given number of
-// iterations. They end earlier when the effective number of draws is at least enough, R-hat is at
-// most rHat, and the evidence is resolved.
+// iterations. They end earlier if the effective number of draws is at least the field enough, R-hat
+// is at most rHat, and the evidence is resolved.
 type chainLength struct {
 	chains, burnIn, iterations int
 	enough, rHat               float64
 	// longest is the number of iterations up to which chains may continue; 0 stands for iterations.
 	longest int
-	// patience is the number of iterations after which chains end if R-hat exceeds hopelessRHat; 0
-	// means never.
+	// patience is the number of iterations after which chains end if their R-hat is above
+	// hopelessRHat; 0 stands for no limit.
 	patience int
 }
 
 // shortChains is the length for CertifyConfig.Short. A mode with a hundredth of the posterior has
-// ten of a thousand effective draws, and verdict.DoubtfulMissed needs five. After a burn-in of 64
-// iterations every third run had not mixed, and after 96 one run in 15. R-hat of many chains that
-// have mixed is about 1 + 1/(2e) if half a chain has e effective draws, which is 1.03 if e is 16.
+// ten of a thousand effective draws, and verdict.DoubtfulMissed needs five. With a burn-in of 64
+// iterations every third run did not mix, and with 96 one in 15. R-hat of many chains that have
+// mixed is about 1 + 1/(2e) if half a chain has e effective draws, which is 1.03 for e = 16.
 var shortChains = chainLength{chains: 32, burnIn: 128, iterations: 768, enough: 1000, rHat: 1.03, patience: 96}
 
 // warmChains returns the length of the chains that run if short chains have not mixed. They have
-// twice the burn-in. Short chains that have not mixed show nothing about the weights.
+// twice the burn-in.
 func warmChains() chainLength {
 	l := shortChains
 	l.burnIn *= 2
@@ -181,15 +181,15 @@ func warmChains() chainLength {
 }
 
 // hopelessRHat is the R-hat above which chains end early, because at least one chain is still far
-// from all others.
+// from all other chains.
 const hopelessRHat = 1.5
 
-// longChains returns the length of all other chains.
+// longChains returns the length of chains other than short chains.
 func longChains(cfg CertifyConfig) chainLength {
 	iterations := max(min(cfg.Draws, fewDraws)/drawsPerIteration+max(cfg.Draws-fewDraws, 0)/moreDrawsPerIteration, 4*chainThin)
 	l := chainLength{chains: chainCount, burnIn: min(checkBurnIn, iterations), iterations: iterations, enough: models.EnoughESS, rHat: models.EnoughRHat, longest: longest * iterations}
-	// Chains end at the effective number of draws at which a probability of ½ has this precision,
-	// and a third more, because differences between few chains estimate errors only roughly.
+	// Chains end at the effective number of draws that gives a probability of ½ the requested
+	// precision, plus a third, because differences between few chains estimate errors only roughly.
 	if cfg.precision > 0 {
 		l.enough = math.Min(l.enough, 1/(3*cfg.precision*cfg.precision))
 	}

@@ -51,7 +51,7 @@ func TestStartsOfChains(t *testing.T) {
 }
 
 // walks returns autoregressive series [chains][n] with the given correlation of neighbours. Half of
-// the series lie around a mode at a distance of apart standard deviations.
+// the series lie around another mode, at a distance of apart standard deviations.
 func walks(random *rand.Rand, chains, n int, correlation, apart float64) [][]float64 {
 	series := make([][]float64, chains)
 	for c := range series {
@@ -72,7 +72,7 @@ func rHatOf(series [][]float64, n int) float64 {
 	return rjmcmc.Summarise(first).RHat
 }
 
-// If chains mix, their R-hat is near 1.01 at the length that was predicted for this R-hat.
+// If chains mix, their R-hat is near 1.01 at the length predicted for this R-hat.
 func TestLengthOfChainsIsForetold(t *testing.T) {
 	testkit.Slow(t)
 	random := rand.New(rand.NewPCG(1, 1))
@@ -90,7 +90,7 @@ func TestLengthOfChainsIsForetold(t *testing.T) {
 	assert.GreaterOrEqual(t, accurate, 17)
 }
 
-// Chains that stay in the mode where they started are not expected to agree, and do not continue.
+// Chains that stay in the mode where they start are not expected to agree, and are not prolonged.
 func TestChainsThatAreStuckDoNotGoOn(t *testing.T) {
 	random := rand.New(rand.NewPCG(2, 1))
 	const n = 200

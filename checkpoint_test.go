@@ -27,7 +27,7 @@ func TestResumedRunEndsBitForBitWhereAnUninterruptedOneEnds(t *testing.T) {
 	_, err := vti.Fit(t.Context(), device, target, cfg)
 	require.NoError(t, err)
 
-	// Stop at a step without a checkpoint; the file then holds that step.
+	// The run stops at a step without a regular checkpoint; the file then holds this step.
 	interrupted := cfg
 	interrupted.Checkpoint = filepath.Join(dir, "parts.vti")
 	ctx, cancel := context.WithCancel(t.Context())
@@ -60,9 +60,9 @@ func TestResumedRunEndsBitForBitWhereAnUninterruptedOneEnds(t *testing.T) {
 	require.Equal(t, b, a)
 }
 
-// A run that is killed between two checkpoints due by CheckpointEvery resumes from the last
-// checkpoint due by time. Neither the interruption nor the number of checkpoints changes a bit of
-// the result. The test has a table q(m), a network, and a q(m) that learns by its own rule.
+// A run that is killed between two checkpoints due by the number of steps (CheckpointEvery) resumes
+// from the last checkpoint due by time. Neither the interruption nor the number of checkpoints
+// changes a bit of the result, for a table q(m), a network, and a q(m) that learns by its own rule.
 func TestCheckpointsByTime(t *testing.T) {
 	testkit.Slow(t)
 	target := newConjugate(20, 3)

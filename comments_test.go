@@ -30,7 +30,7 @@ func wideComments(path string, source []byte) (lines []int, err error) {
 	for _, group := range file.Comments {
 		for _, comment := range group.List {
 			if strings.HasPrefix(comment.Text, "// Output:") || strings.HasPrefix(comment.Text, "// Unordered output:") {
-				break // what follows in the group is output
+				break // the remaining lines of the group are output
 			}
 			position := files.Position(comment.Pos())
 			wholeLine := strings.TrimSpace(text[position.Line-1][:position.Column-1]) == ""

@@ -27,23 +27,22 @@ type Config struct {
 	// largest model. Precision is then the full matrix for up to cosmic.MaxCoupledDim coordinates,
 	// and otherwise a diagonal.
 	Flow cosmic.Config
-	// Backbone, if not nil, is q(θ | m) in place of Flow, which is then ignored; for instance, a
-	// flow for plates of package hbm. A checkpoint is accepted only if it has the same result of
-	// the String method of Backbone, if there is one. A fit with a Backbone begins with
-	// IdentityStart, because a pilot run would favour the models that the untrained Backbone
-	// happens to fit.
+	// Backbone, if not nil, is q(θ | m) instead of Flow; for instance, a flow for plates of package
+	// hbm. A checkpoint is accepted only if the String method of its Backbone, if there is one,
+	// returned the same text. A fit with a Backbone begins with IdentityStart, because a pilot run
+	// would favour the models that the untrained Backbone happens to fit.
 	Backbone Flow
-	// Models is q(m). nil stands for a table of logits of all models, which starts at the prior,
-	// or, with more than modeldist.DefaultLimit models, for a masked network, which starts uniform.
+	// Models is q(m). nil stands for a table of logits of all models, which starts at the prior;
+	// with more than modeldist.DefaultLimit models, for a masked network, which starts uniform.
 	Models ModelDistribution
-	// Steps is the number of training steps; 0 stands for 2,000. The defaults of this type were
-	// chosen for tables of data with some tens of rows and predictors.
+	// Steps is the number of training steps; 0 stands for 2,000. All defaults of Config suit tables
+	// of data with some tens of rows and predictors.
 	Steps int
 	// Until, if not zero, is the time at which Fit ends after the step in progress.
 	Until time.Time
 	// FirstRound, if not 0, is the number of steps of the first of several rounds. Each round is
-	// twice as long as the round before and starts the learning rate and the tempering anew. The
-	// last round ends with Steps. 0 stands for a single round.
+	// twice as long as the round before and restarts the learning rate and the tempering. The last
+	// round ends at Steps. 0 stands for a single round.
 	FirstRound int
 	// Batch is the number of (m, z) pairs in a step; 0 stands for 1,024.
 	Batch int
@@ -51,7 +50,7 @@ type Config struct {
 	// short warm-up and then falls to zero along a cosine. 0 stands for 0.003.
 	LearningRate float64
 	// SecondDecay is the decay rate of the second moments of Adam for the flow; 0 stands for 0.999.
-	// Gradients that are far larger at the start than later need a faster decay, a smaller number.
+	// Use a smaller number if gradients are far larger at the start than later.
 	SecondDecay float64
 	// ModelStep is the learning rate of q(m); 0 stands for 0.1.
 	ModelStep float64
@@ -60,37 +59,38 @@ type Config struct {
 	InformationGain float64
 	// Tempering is the fraction of the steps, at the start of each round, during which the flow is
 	// trained on a flattened target, p(y, θ | m) to a power that rises from 0.1 to 1, while q(m)
-	// stays unchanged. A flow that starts wide finds modes that a flow fitted to a single mode
-	// never draws, and q(m) waits for fitted parameters. 0 means no tempering, which suits
-	// posteriors with one mode per model.
+	// stays unchanged. The flow is then wide at first and finds modes that a flow fitted to a
+	// single mode never draws, and q(m) does not learn from poorly fitted parameters. 0 means no
+	// tempering, which suits posteriors with one mode per model.
 	Tempering float64
 	// Annealing is the fraction of the steps, at the start of each round, during which q(m) follows
 	// p(m) times a power of the evidence of m, as estimated by the flow. The power rises from 0 to
-	// 1. Annealing keeps q(m) from settling on the models that it happens to find before the flow
-	// has moved. It suits large spaces without a warm start. 0 means no annealing.
+	// 1. Annealing prevents q(m) from settling on models that it draws before the flow is trained.
+	// It suits large spaces without a warm start. 0 means no annealing.
 	Annealing float64
 	// ControlVariate reduces the variance of the score-function gradient of q(m). The zero value is
 	// LeaveOneOut.
 	ControlVariate ControlVariate
-	// Begin, if not nil, is the starting point of the fit; Flow, Models and Start are then ignored.
+	// Begin, if not nil, is the starting point of the fit, such as the answer of an amortized
+	// network; Flow, Models and Start are then ignored.
 	Begin *Beginning
-	// Start selects the flow and q(m) before the first step.
+	// Start selects the flow and the q(m) with which the fit starts.
 	Start Start
 	// LearnAtOnce lets q(m) learn from the first step. If it is false, a q(m) that begins at the
-	// prior stays there while the losses of all models still fall together, because the flow is
-	// still improving for all of them.
+	// prior stays there while the losses of all models still fall together, which shows that the
+	// flow is still improving for all of them.
 	LearnAtOnce bool
 	// Warm, if not nil, replaces the pilot run. It draws models to which q(m) is fitted by maximum
 	// likelihood before the first step, such as models of chains on a simpler posterior. If Models
 	// is a GroupedModels, a model is the concatenation of the codes of all its rows.
 	Warm func(random *rand.Rand) []int32
 	// StepsPerLaunch is the number of steps that are compiled into one graph; 0 stands for 1. The
-	// graph is used where no report, checkpoint or pilot run comes between its steps. More steps
-	// save launches of graphs, which matters for short steps on a GPU, but take proportionally
-	// longer to compile.
+	// graph is used if no report, checkpoint or pilot run is due between its steps. More steps save
+	// launches of graphs, which matters for short steps on a GPU, but take proportionally longer to
+	// compile.
 	StepsPerLaunch int
-	// ClipNorm is the largest norm of the gradient of the flow, beyond which the gradient is scaled
-	// down; 0 stands for 50.
+	// ClipNorm is the largest norm of the gradient of the flow; larger gradients are scaled down to
+	// it. 0 stands for 50.
 	ClipNorm float64
 	// Seed is the root of every random stream.
 	Seed uint64
@@ -113,9 +113,9 @@ type Config struct {
 	// is always stored.
 	CheckpointEvery int
 	// CheckpointInterval is the longest time between checkpoints, whatever the number of steps. The
-	// first checkpoint by time is due after two seconds, and the following at intervals that double
-	// until they reach CheckpointInterval. It changes no result. 0 stands for 30 s. If it is
-	// negative there are no checkpoints by time.
+	// first of them is due after two seconds, and the following at intervals that double up to
+	// CheckpointInterval. It changes no result. 0 stands for 30 s, and a negative number for no
+	// checkpoints by time.
 	CheckpointInterval time.Duration
 	// Resume continues from the state in Checkpoint instead of starting anew.
 	Resume bool
@@ -123,7 +123,7 @@ type Config struct {
 
 // Info is a report of a training run. Averages are over the steps since the previous report.
 type Info struct {
-	// Step is the number of steps taken, of Steps in all.
+	// Step is the number of steps taken, and Steps the total number.
 	Step, Steps int
 	// Loss is the average of log q(θ | m) − log p(y, θ | m) + log q(m) − log p(m): an estimate of
 	// the negative ELBO, in nats (the VTI paper, eq. 10).
@@ -194,8 +194,8 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// settings returns the fields on which the state of training after a given step depends. A resumed
-// run must have the same fields as the interrupted run.
+// settings returns the fields on which the state of training depends. A resumed run must have the
+// same fields as the interrupted run.
 func (c Config) settings(backend string, cards []int) (json.RawMessage, error) {
 	flow := c.Flow
 	flow.Precision, flow.Linear = nil, nil // the checkpoint holds these as variables
@@ -232,14 +232,13 @@ func (c Config) settings(backend string, cards []int) (json.RawMessage, error) {
 
 // checkSize returns an error if training needs more memory than the machine has. It counts four
 // numbers for each weight (value, gradient and two moments of Adam), and the numbers that the
-// gradient needs for each draw of a batch. The defaults and the sizes of the flow must be filled
-// in.
+// gradient needs for each draw of a batch. Defaults and sizes of the flow must be set.
 func (c Config) checkSize(sp space.Space) error {
 	size := float64(c.DType.Size())
 	if c.Backbone != nil {
 		return nil // a Backbone has its own limits
 	}
-	numbers := c.Flow.RowNumbers() + float64(sp.Dim()) // the numbers of the flow, and z
+	numbers := c.Flow.RowNumbers() + float64(sp.Dim()) // the numbers of the flow for one draw, and z
 	rows := float64(c.Batch) * (size*numbers + 8*float64(len(sp.Cards())))
 	subject := fmt.Sprintf("vti.Config: Batch %d with a flow of %s of %d hidden units", c.Batch, english.Count(c.Flow.Layers, "layer"), c.Flow.Hidden)
 	return memory.Check(subject, 4*size*c.Flow.Weights()+rows)
@@ -256,8 +255,8 @@ const (
 	// appendix D.1).
 	Running
 	// SurrogateMean subtracts the expected loss of each model under a surrogate, which estimates
-	// the reward of each model separately. It adds the exact gradient of the subtracted term, and
-	// applies LeaveOneOut to the difference. It needs a q(m) that is a table of all models.
+	// the reward (negative loss) of each model. It adds the exact gradient of the subtracted term,
+	// and applies LeaveOneOut to the difference. It needs a q(m) that is a table of all models.
 	SurrogateMean
 	// NoControl subtracts nothing.
 	NoControl
@@ -268,7 +267,7 @@ var controlVariates = enum.New[ControlVariate]("control variate", "leave-one-out
 // String returns the name.
 func (c ControlVariate) String() string { return controlVariates.String(c) }
 
-// MarshalText writes the name.
+// MarshalText writes the text of String.
 func (c ControlVariate) MarshalText() ([]byte, error) { return controlVariates.Marshal(c) }
 
 // UnmarshalText reads the text of MarshalText.

@@ -61,7 +61,7 @@ func TestSizesThatCannotBe(t *testing.T) {
 			require.ErrorContains(t, err, " of memory, and there are ")
 		})
 	}
-	// a machine with 4 GiB of memory can hold a batch of this size
+	// a machine with 4 GiB of memory can hold this batch
 	cfg := Config{Batch: 1 << 16, Flow: cosmic.Config{Dim: 3, Features: 3}}.withDefaults()
 	require.NoError(t, cfg.checkSize(target))
 }

@@ -49,7 +49,7 @@ func newConjugate(n, p int) *conjugate {
 
 func (c *conjugate) Space() space.Space { return c.space }
 
-// LogPrior returns the log of a uniform prior.
+// LogPrior returns the log of a uniform prior for each of the codes.
 func (c *conjugate) LogPrior(codes *Node) *Node {
 	sites := codes.Shape().Dimensions[1]
 	return AddScalar(MulScalar(ReduceSum(ConvertDType(codes, dtypes.Float64), -1), 0), -float64(sites)*math.Ln2)

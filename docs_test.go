@@ -133,8 +133,8 @@ func hasTest(t *testing.T, folder, kind string, pattern *regexp.Regexp) bool {
 
 var fileName = regexp.MustCompile(`[a-z0-9_*]+\.go\b`)
 
-// mostUnmapped is the largest number of files, not counting tests, of a package whose documentation
-// need not list its files.
+// mostUnmapped is the largest number of files, not counting tests, with which the documentation of
+// a package need not list its files.
 const mostUnmapped = 26
 
 // The documentation of a package names only files that exist. With more than mostUnmapped files it
@@ -179,8 +179,8 @@ func TestPackagesMapTheirFiles(t *testing.T) {
 	}
 }
 
-// docs/verdicts.md lists the reason of every verdict in the program, found by the longest first
-// words of the reason, and explains every word that printed answers explain.
+// docs/verdicts.md lists the reasons of all verdicts in the program, and explains every term that
+// printed answers explain. Reasons are recognised by their first words up to a variable part.
 func TestVerdictsHaveRemedies(t *testing.T) {
 	content, err := os.ReadFile("docs/verdicts.md")
 	require.NoError(t, err)

@@ -11,7 +11,7 @@ import (
 type evaluator struct {
 	*evaluate.Evaluator
 	engine *models.Engine
-	// around is the latest certificate by draws around modes, if it was not good enough to be the
+	// around is the latest certificate by draws around modes, if it was not good enough as an
 	// answer.
 	around *models.Certificate
 }

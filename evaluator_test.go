@@ -17,7 +17,7 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// gain is the contribution of each coordinate to the log evidence of a model of normals.
+// gain is the contribution of each coordinate to the log evidence of a model in the target normals.
 const gain = 0.5
 
 // normals is a target over subsets of independent coordinates, each with posterior N(1, ½²). The
@@ -77,7 +77,7 @@ func newEvaluatorOf(t testing.TB, target normals, batch int) *evaluator {
 }
 
 // Densities of rows equal the closed forms, also if the number of rows is larger than a batch and
-// no multiple of it.
+// not a multiple of it.
 func TestEvaluator(t *testing.T) {
 	target := newNormals(t, 3)
 	e := newEvaluatorOf(t, target, 5)

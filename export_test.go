@@ -15,7 +15,7 @@ func (p *Posterior) CertifyByWeights(ctx context.Context, cfg CertifyConfig) (*C
 	return w.Certificate, err
 }
 
-// CertifyJointlyByWeights weights models drawn from q(m), without chains.
+// CertifyJointlyByWeights weights draws of models and parameters together, without chains.
 func (p *Posterior) CertifyJointlyByWeights(ctx context.Context, cfg CertifyConfig) (*Certificate, error) {
 	w, err := certifyJointly(ctx, p.evaluator, cfg.withDefaults())
 	return w.Certificate, err
@@ -33,35 +33,35 @@ func (p *Posterior) VariableValues() map[string]any {
 }
 
 // Conclusion returns the certificate that follows from certificates by weights and by chains.
-// unseen states that other draws lie in regions where the weights have no draws.
+// unseen says that other draws lie in regions where the weights have no draws.
 func Conclusion(sp space.Space, weights, chains *Certificate, unseen bool) *Certificate {
 	return conclusion(sp, &weighing{Certificate: weights, unseen: unseen}, chains)
 }
 
-// CertifyModelsByQ weights models alone, drawn from q(m).
+// CertifyModelsByQ weights models without parameters, drawn from q(m).
 func (p *Posterior) CertifyModelsByQ(ctx context.Context, cfg CertifyConfig) (*Certificate, error) {
 	return p.evaluator.engine.Visit().WeighProposed(ctx, cfg.withDefaults().overModels())
 }
 
-// CertifyModelsByChains weights models alone, drawn from a distribution fitted to chains.
+// CertifyModelsByChains weights models without parameters, from a distribution fitted to chains.
 func (p *Posterior) CertifyModelsByChains(ctx context.Context, cfg CertifyConfig) (*Certificate, error) {
 	return p.evaluator.engine.Visit().WeighFitted(ctx, cfg.withDefaults().overModels())
 }
 
-// Preliminary requests a certificate of few draws. late states that the time is over.
+// Preliminary returns settings for a certificate of few draws. late says that the time is over.
 func (c CertifyConfig) Preliminary(late bool) CertifyConfig {
 	c.preliminary, c.keepModels, c.late = true, true, func() bool { return late }
 	return c
 }
 
-// OnStream names the random stream of the draws.
+// OnStream returns settings with the given name of the random stream.
 func (c CertifyConfig) OnStream(name string) CertifyConfig {
 	c.stream = name
 	return c
 }
 
-// WithWitness adds a witness: a point of a region of the given posterior mass that other draws
-// found.
+// WithWitness returns settings with one more witness: a point in a region of the given posterior
+// mass that other draws found.
 func (c CertifyConfig) WithWitness(code []int32, theta []float64, logMass float64) CertifyConfig {
 	c.witnesses = append(slices.Clone(c.witnesses), []witness{{Code: code, Theta: theta, LogMass: logMass}})
 	return c

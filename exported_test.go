@@ -104,7 +104,7 @@ func (e *exposure) walk(t types.Type, from string) {
 	}
 }
 
-// walkNamed visits the exported fields and methods of a type, and records the type if it is
+// walkNamed visits the exported fields and methods of a type, and adds the type to found if it is
 // internal.
 func (e *exposure) walkNamed(t *types.Named, from string) {
 	for argument := range t.TypeArgs().Types() {

@@ -14,8 +14,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// uses returns, for each file of the package, the other files that declare names it uses, with the
-// first such name. Fields do not count, because every value brings its fields.
+// uses returns, for each file of the package, the other files that declare names used in it, with
+// the first such name. Fields of structs do not count.
 func uses(t *testing.T, sources map[string]string) map[string]map[string]string {
 	t.Helper()
 	fset := token.NewFileSet()
@@ -61,7 +61,7 @@ func (noImports) Import(path string) (*types.Package, error) {
 	return imported, nil
 }
 
-// circles returns the uses that are part of a circle, as "a.go uses b.go (name)".
+// circles returns the uses that are part of a circle of files, as "a.go uses b.go (name)".
 func circles(edges map[string]map[string]string) (found []string) {
 	reachable := func(from string) map[string]bool {
 		seen, next := map[string]bool{}, []string{from}
@@ -94,7 +94,7 @@ func TestFilesDependInOneDirection(t *testing.T) {
 	sources := map[string]string{}
 	for _, name := range names {
 		if !strings.HasSuffix(name, "_test.go") {
-			sources[name] = "" // uses reads the source from the file
+			sources[name] = "" // the function uses reads the file
 		}
 	}
 	edges := uses(t, sources)

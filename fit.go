@@ -25,9 +25,9 @@ import (
 //
 // When ctx is cancelled Fit finishes the step in progress, writes a checkpoint if the configuration
 // names one, and returns the current posterior with an error that wraps ctx.Err(). If too many
-// densities are not finite it also returns an error together with the posterior, for inspection.
-// With any other error the posterior is nil. No error changes the last checkpoint, not even the
-// loss of the device within a step.
+// densities are not finite it returns an error and the posterior, for inspection. With any other
+// error the posterior is nil. Errors do not change the last checkpoint, not even the loss of the
+// device within a step.
 func Fit(ctx context.Context, device *gpu.Device, target Target, cfg Config) (*Posterior, error) {
 	started := time.Now()
 	t, err := newTrainer(ctx, device, target, cfg, true)
@@ -47,7 +47,7 @@ func Fit(ctx context.Context, device *gpu.Device, target Target, cfg Config) (*P
 	return t.fit(ctx, started)
 }
 
-// fit takes all remaining steps. started is the time at which Fit began.
+// fit takes all remaining steps. started is the time when Fit began.
 func (t *trainer) fit(ctx context.Context, started time.Time) (*Posterior, error) {
 	for t.step < t.config.Steps && !t.late() {
 		if posterior, err := t.train(ctx, t.config.roundAfter(t.step), started, true); err != nil {
@@ -59,7 +59,7 @@ func (t *trainer) fit(ctx context.Context, started time.Time) (*Posterior, error
 
 func (t *trainer) late() bool { return t.step > 0 && budget.Passed(t.config.Until) }
 
-// train takes the remaining steps of the given round; the first is 0. If pilot is true q(m) gets a
+// train takes the remaining steps of the given round, counted from 0. If pilot is true q(m) gets a
 // warm start in the first round.
 func (t *trainer) train(ctx context.Context, round int, started time.Time, pilot bool) (*Posterior, error) {
 	if err := t.beginRound(round); err != nil {
@@ -82,7 +82,7 @@ func (t *trainer) train(ctx context.Context, round int, started time.Time, pilot
 		}
 		inputs, err := t.batch(ctx)
 		if err != nil && ctx.Err() != nil {
-			continue // the step was given up before it changed anything
+			continue // the launch of the step failed before it changed anything
 		}
 		if err == nil {
 			err = t.launch(inputs)
@@ -127,8 +127,8 @@ func Load(device *gpu.Device, target Target, cfg Config) (*Posterior, error) {
 	return t.posterior(), t.settle()
 }
 
-// Open returns the starting point of cfg without training. With cfg.Begin it is the answer of an
-// amortized network for the target's data set.
+// Open returns the starting point of cfg as a posterior, without training. With cfg.Begin it is the
+// answer of an amortized network for the target's data set.
 func Open(ctx context.Context, device *gpu.Device, target Target, cfg Config) (*Posterior, error) {
 	t, err := newTrainer(ctx, device, target, cfg, true)
 	if err != nil {
@@ -137,9 +137,9 @@ func Open(ctx context.Context, device *gpu.Device, target Target, cfg Config) (*
 	return t.posterior(), nil
 }
 
-// newTrainer prepares a fit. If anchor is true, a flow whose Precision and Linear are not given
-// starts from the normal approximation at a mode of the largest model, unless it starts as the
-// identity. Otherwise it starts from the standard normal.
+// newTrainer prepares a fit. If anchor is true, a flow starts from the normal approximation at a
+// mode of the largest model, unless Precision and Linear are given or it starts as the identity. If
+// anchor is false, it starts from the standard normal.
 func newTrainer(ctx context.Context, device *gpu.Device, target Target, cfg Config, anchor bool) (*trainer, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
@@ -180,8 +180,8 @@ func newTrainer(ctx context.Context, device *gpu.Device, target Target, cfg Conf
 		if err != nil {
 			return nil, err
 		}
-		// the flow's own configuration, with defaults filled in: if a default changes, an old
-		// checkpoint is refused with a reason
+		// the flow's configuration with defaults set, so that a checkpoint made with other defaults
+		// is refused with a reason
 		flow, cfg.Flow = created, created.Config()
 	}
 	t.config = cfg
@@ -218,9 +218,9 @@ func newTrainer(ctx context.Context, device *gpu.Device, target Target, cfg Conf
 	return t, t.compile()
 }
 
-// chooseModels fills in cfg.Models: q(m) of cfg.Begin if there is one, or else cfg.Models if it is
-// set, or else a table at the prior or, for too many models, a network. It also prepares the prior
-// of a table and the control variate.
+// chooseModels sets cfg.Models: to q(m) of cfg.Begin if there is one, or to a table at the prior
+// or, for too many models, a network if cfg.Models is nil. It also prepares the prior of a table
+// and the control variate.
 func (t *trainer) chooseModels(device *gpu.Device, target Target, cfg *Config) (err error) {
 	cards := target.Space().Cards()
 	if cfg.Begin != nil {
@@ -253,7 +253,7 @@ func (t *trainer) chooseModels(device *gpu.Device, target Target, cfg *Config) (
 }
 
 // anchor sets Precision and Linear of the flow to the normal approximation at a mode of the largest
-// model, if there is such a model and they are not given.
+// model, if a mode is found and they are not given.
 func (t *trainer) anchor(ctx context.Context, device *gpu.Device, target Target, cfg *Config) error {
 	masker, ok := target.Space().(space.RowMasker)
 	if !ok || cfg.Backbone != nil || cfg.Begin != nil || cfg.Resume || cfg.Flow.Precision != nil || cfg.Flow.Linear != nil {

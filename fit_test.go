@@ -49,8 +49,8 @@ func TestTrouble(t *testing.T) {
 	require.ErrorContains(t, err, "got Resume without Checkpoint")
 }
 
-// farTarget has its mode at 100, where float32 overflows and float64 does not. The normal
-// approximation there is found in float64, but a flow that starts from it has no finite density in
+// farTarget has its mode at 100, where float32 overflows and float64 does not. Its normal
+// approximation is computed in float64, but a flow that starts from it has no finite density in
 // float32.
 type farTarget struct{ *conjugate }
 
@@ -61,7 +61,7 @@ func (f farTarget) LogJoint(codes, mask, theta *Node) *Node {
 	return Sub(MulScalar(distance, -0.5), far)
 }
 
-// If no density is finite at the start of a flow, the flow starts again from the standard normal.
+// If a flow has no finite density at its start, it starts again from the standard normal.
 func TestBadStartIsRetried(t *testing.T) {
 	config := smallConfig()
 	config.Steps, config.Start = 2, vti.AnchorStart

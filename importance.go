@@ -14,9 +14,9 @@ import (
 	"github.com/transdim/vti/models"
 )
 
-// Before any weight is known the models share evenBudget draws equally, but each gets at least
-// leastDraws and at most mostDraws. An estimate of Pareto's k̂ needs some tens of draws. Half and
-// twice give the same answers (docs/benchmarks/constants.md).
+// Before any weight is known, evenBudget draws are divided equally among the models, but each gets
+// at least leastDraws and at most mostDraws. An estimate of Pareto's k̂ needs some tens of draws.
+// Half and twice give the same answers (docs/benchmarks/constants.md).
 const (
 	leastDraws = 32
 	mostDraws  = 256
@@ -29,8 +29,7 @@ const (
 	proposalShare = 2
 )
 
-// evenAllocation gives every model the same number of draws, except models that the prior excludes,
-// which get none.
+// evenAllocation gives every model that the prior allows the same number of draws.
 func evenAllocation(logPrior []float64) []int {
 	allocation := make([]int, len(logPrior))
 	for i, prior := range logPrior {
@@ -44,35 +43,35 @@ func evenAllocation(logPrior []float64) []int {
 // tally is the state of an importance sampler for one model.
 type tally struct {
 	logWeights []float64
-	// components holds the control variates of the draws, in the order of the draws. It is empty if
-	// not all draws come from the flow alone.
+	// components holds the control variates of the draws, in the order of the draws. It is empty
+	// unless all draws come from the flow alone.
 	components []float64
 	changed    bool // whether draws were added since the last estimate
 	estimated  models.Evidence
-	stored     []storedDraw // the draws that were kept, all of a call of draw or none
-	// representative is a draw chosen among all draws of the model in proportion to their weights,
-	// and logTotal the log of the sum of the weights. It represents the posterior of the model if
-	// there are too few stored draws.
+	stored     []storedDraw // draws kept for the weighted sample
+	// representative is a draw chosen at random among all draws of the model, in proportion to
+	// their weights, and logTotal the log of the sum of the weights. It represents the posterior of
+	// the model if there are too few stored draws.
 	representative storedDraw
 	logTotal       float64
 	// heaviest holds the draws of largest weight, unordered.
 	heaviest []storedDraw
 	// logBound is an upper bound of the log evidence that does not come from weights. It is −Inf if
-	// there is none, and +Inf if a search found no mode, so that nothing bounds the evidence.
+	// no mode was searched for, and +Inf if a search found no mode, so that there is no bound.
 	logBound float64
 }
 
 // newTally returns a tally without draws.
 func newTally() tally { return tally{logTotal: math.Inf(-1), logBound: math.Inf(-1)} }
 
-// storedDraw is a draw that is kept for the weighted sample.
+// storedDraw is a draw that may be kept for the weighted sample.
 type storedDraw struct {
 	theta                     []float64
 	logQ, logJoint, logWeight float64
 }
 
 // add adds a draw and its weight. The draw replaces t.representative if u, a uniform number on [0,
-// 1), is below the share of the draw in the sum of the weights so far.
+// 1), is less than the weight of the draw divided by the sum of all weights so far.
 func (t *tally) add(draw storedDraw, u float64, store bool) {
 	t.logWeights, t.changed = append(t.logWeights, draw.logWeight), true
 	if store {
@@ -85,11 +84,11 @@ func (t *tally) add(draw storedDraw, u float64, store bool) {
 	t.logTotal = logsum.Of([]float64{t.logTotal, draw.logWeight})
 	if u < math.Exp(draw.logWeight-t.logTotal) {
 		t.representative = draw
-		t.representative.theta = slices.Clone(draw.theta) // not to hold on to the whole batch
+		t.representative.theta = slices.Clone(draw.theta) // a copy, since the slice holds the whole batch in memory
 	}
 }
 
-// mostHeavy is the number of draws of largest weight that are kept of each model. Half and twice
+// mostHeavy is the number of draws of largest weight that are kept for each model. Half and twice
 // give the same answers (docs/benchmarks/constants.md).
 const mostHeavy = 8
 
@@ -108,7 +107,7 @@ func (t *tally) keepHeavy(draw storedDraw) {
 	} else {
 		t.heaviest = append(t.heaviest, storedDraw{})
 	}
-	draw.theta = slices.Clone(draw.theta) // not to hold on to the whole batch
+	draw.theta = slices.Clone(draw.theta) // a copy, since the slice holds the whole batch in memory
 	t.heaviest[at] = draw
 }
 
@@ -146,7 +145,7 @@ func (t *tally) representatives() (draws []storedDraw, logWeights []float64) {
 type importanceSampler struct {
 	evaluator   *evaluator
 	codes       [][]int32 // of the models
-	tallies     []tally   // by model
+	tallies     []tally   // one for each model
 	random      *rand.Rand
 	choices     *rand.Rand       // random numbers that choose the representative of each tally
 	proposals   []*laplace.Modes // Laplace proposals by model; nil if none
@@ -172,7 +171,7 @@ func newImportanceSampler(e *evaluator, codes [][]int32, name string) *importanc
 
 // draw adds allocation[i] draws of model i with their log weights log p(y, θ | m) − log r(θ | m),
 // and stores the draws if store is true. If a model has a Laplace proposal, half of its draws come
-// from the proposal, and r is the equal mixture of flow and proposal.
+// from the proposal, and r is the equal mixture of flow and proposal; otherwise r is the flow.
 func (s *importanceSampler) draw(ctx context.Context, allocation []int, store bool) error {
 	_, sites, dim := s.evaluator.Sizes()
 	fromFlow := s.newRows(store, "flow", s.evaluator.pushWide)
@@ -223,8 +222,8 @@ type batchRows struct {
 	sampler *importanceSampler
 	store   bool
 	batch   batchInput
-	codes   []int32   // of the batch
-	x       []float64 // of the batch
+	codes   []int32   // codes of the rows in the batch
+	x       []float64 // inputs of the flow, or parameters, of the rows in the batch
 	owner   []int     // the model of each row
 }
 
@@ -239,7 +238,7 @@ func (b *batchRows) clear() {
 	b.codes, b.x, b.owner = make([]int32, batch*sites), make([]float64, batch*dim), make([]int, 0, batch)
 }
 
-// add records that the next row, already written, belongs to model.
+// add records that the next row, already written, belongs to the given model.
 func (b *batchRows) add(ctx context.Context, model int) error {
 	if b.owner = append(b.owner, model); len(b.owner) < cap(b.owner) {
 		return nil
@@ -247,7 +246,7 @@ func (b *batchRows) add(ctx context.Context, model int) error {
 	return b.flush(ctx)
 }
 
-// flush passes the collected rows to the sampler.
+// flush hands the collected rows to the sampler as a batch.
 func (b *batchRows) flush(ctx context.Context) error {
 	if len(b.owner) == 0 {
 		return nil
@@ -313,7 +312,7 @@ func (s *importanceSampler) count(batch pendingBatch, draws evaluate.Pushed, log
 	}
 	s.done += len(batch.owner)
 	if s.progress != nil {
-		s.progress(s.done, max(s.total, s.done)) // further draws, for modes that were missed, exceed the planned total
+		s.progress(s.done, max(s.total, s.done)) // additional draws, for modes that were missed, exceed the planned total
 	}
 }
 

@@ -33,7 +33,7 @@ func TestTallyChoosesByWeight(t *testing.T) {
 		counts[int(draws[0].theta[0])]++
 	}
 	for i, share := range []float64{0.125, 0, 0.25, 0.625} {
-		// 4 standard errors for three draws: one false alarm in 5,000 runs
+		// three draws are compared to 4 standard errors: one false alarm in 5,000 runs
 		require.InDelta(t, share, counts[i]/repeats, 4*math.Sqrt(share*(1-share)/repeats))
 	}
 }
@@ -59,7 +59,7 @@ func TestImportanceSampler(t *testing.T) {
 			continue
 		}
 		estimate := s.tallies[i].estimate()
-		// 5 standard errors for three models: one false alarm in 500,000 runs
+		// three models are compared to 5 standard errors: one false alarm in 500,000 runs
 		require.InDelta(t, target.logEvidence(code), estimate.Log, 5*estimate.SE+1e-9, "model %v", code)
 		require.Less(t, estimate.SE, 0.02)
 		draws, logWeights := s.tallies[i].representatives()

@@ -117,7 +117,7 @@ func TestImportsPointDownward(t *testing.T) {
 	require.Greater(t, checked, 20, "the list of imports is too short to be right")
 }
 
-// CONTRIBUTING.md has the same table, for readers.
+// CONTRIBUTING.md has the same table of packages and layers, for readers.
 func TestContributingListsThePackages(t *testing.T) {
 	page, err := os.ReadFile("CONTRIBUTING.md")
 	require.NoError(t, err)

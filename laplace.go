@@ -13,8 +13,8 @@ import (
 
 // Laplace finds, for each model of codes, a mode of log p(y, θ | m) near start [D] and the
 // second-order expansion of the log density there. A [QuadraticTarget] can use the results to give
-// every model its own expansion. Precision and Linear are nil for a model for which no mode with a
-// negative definite Hessian was found. Cancelling ctx stops it with an error that wraps ctx.Err().
+// every model a separate expansion. Precision and Linear are nil for a model without a mode with a
+// negative definite Hessian. If ctx is cancelled, Laplace returns an error that wraps ctx.Err().
 func Laplace(ctx gocontext.Context, device *gpu.Device, target Target, codes [][]int32, start []float64) ([]LaplaceApproximation, error) {
 	masker, ok := target.Space().(space.RowMasker)
 	if !ok || len(start) != target.Space().Dim() {
@@ -35,6 +35,6 @@ func Laplace(ctx gocontext.Context, device *gpu.Device, target Target, codes [][
 }
 
 // LaplaceApproximation is the normal distribution proportional to exp(−½ θᵀHθ + bᵀθ) that has the
-// mode and the curvature of a log density. Precision is H [D·D], row-major, with H_jj = 1 and
-// otherwise 0 in the row and the column of an inactive coordinate j. Linear is b [D].
+// mode and the curvature of a log density. Precision is H [D·D], row-major. The row and the column
+// of an inactive coordinate j are 0 except H_jj = 1. Linear is b [D].
 type LaplaceApproximation struct{ Precision, Linear []float64 }

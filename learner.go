@@ -14,8 +14,8 @@ type learning struct {
 	ctx *Context
 }
 
-// learners returns q(m), if it is a Learner, and the surrogate of the control variate, if there is
-// one.
+// learners returns the distributions that learn by their own rule: q(m), if it is a Learner, and
+// the surrogate of the control variate, if there is one.
 func (t *trainer) learners() (all []learning) {
 	variables := t.Variables
 	if learner, ok := t.config.Models.(Learner); ok {
@@ -27,7 +27,7 @@ func (t *trainer) learners() (all []learning) {
 	return all
 }
 
-// beginLearners prepares the learners, at the variables that a checkpoint may have set.
+// beginLearners prepares the learners, from variables that a checkpoint may have set.
 func (t *trainer) beginLearners() error {
 	for _, l := range t.learners() {
 		if err := l.Begin(l.ctx); err != nil {
@@ -67,7 +67,7 @@ func (t *trainer) learn(outputs []*tensors.Tensor) error {
 	return nil
 }
 
-// settle sets a q(m) that learns by itself to its estimate of the posterior over models.
+// settle sets a q(m) that learns by its own rule to its estimate of the posterior over models.
 func (t *trainer) settle() error {
 	if learner, ok := t.config.Models.(Learner); ok {
 		return learner.Settle(t.Variables.In(evaluate.ModelScope))
@@ -76,8 +76,8 @@ func (t *trainer) settle() error {
 }
 
 // holds reports whether q(m) waits until the flow has settled. It waits if the flow begins as the
-// identity or q(m) is a Learner, which has no pilot run. With tempering q(m) waits for the end of
-// tempering instead.
+// identity or q(m) is a Learner, which has no pilot run. With tempering q(m) instead waits until
+// tempering ends, and holds returns false.
 func (c *Config) holds() bool {
 	_, learner := c.Models.(Learner)
 	return !c.LearnAtOnce && c.Tempering == 0 && (c.Start == IdentityStart || learner)

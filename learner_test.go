@@ -37,8 +37,8 @@ func surrogateFit(t *testing.T, target *conjugate, cfg vti.Config, belief modeld
 }
 
 // A surrogate q(m) with each kind of belief about rewards and each way to explore finds the
-// posterior over models under a nearly exact flow. Rewards are then nearly free of noise, and the
-// error comes from the decay of old rewards.
+// posterior over models under a nearly exact flow. The rewards (negative losses) are then nearly
+// free of noise, and the error comes from the decay of old rewards.
 func TestSurrogateLearnsTheModels(t *testing.T) {
 	testkit.Slow(t)
 	target := newConjugate(40, 4)
@@ -50,7 +50,7 @@ func TestSurrogateLearnsTheModels(t *testing.T) {
 	}
 }
 
-// A stopped and resumed fit has the same variables, to the bit, as an uninterrupted one: the
+// A stopped and resumed fit has the same variables, to the bit, as an uninterrupted fit, since the
 // checkpoint contains the state of the surrogate.
 func TestSurrogateResumes(t *testing.T) {
 	target := newConjugate(30, 3)

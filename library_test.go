@@ -18,8 +18,8 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// operations holds the operations that docs/library.md recommends for a Target. apply applies one
-// to two parameters a and b and reduces the result to a number, which must equal sum.
+// operations holds the operations that docs/library.md recommends for a Target. The function apply
+// applies an operation to two parameters and reduces the result to a number, which must equal sum.
 var operations = map[string]struct {
 	apply func(theta *Node) *Node // [1,2]
 	sum   float64                 // at θ = (0.5, 2)

@@ -18,8 +18,8 @@ import (
 
 var errLost = errors.New("INTERNAL: CUDA_ERROR_LAUNCH_FAILED: unspecified launch failure")
 
-// dyingDevice returns a device that is lost for good at a launch of a computation. launch is the
-// number of this launch, from 1, among the launches of computations whose names satisfy counts.
+// dyingDevice returns a device that is lost for good at a launch. launch is the number of this
+// launch, from 1, among launches of computations for whose names counts returns true.
 func dyingDevice(t testing.TB, launch int, counts func(name string) bool) *gpu.Device {
 	device, watched := watch(t)
 	seen := 0
@@ -35,15 +35,15 @@ func dyingDevice(t testing.TB, launch int, counts func(name string) bool) *gpu.D
 	return device
 }
 
-// A device lost in the middle of training or of a pilot run leaves the last checkpoint unchanged.
-// Another device resumes from there and ends with the same bits as an undisturbed run.
+// A device lost in the middle of training or of a pilot run leaves the last checkpoint unchanged. A
+// run that resumes on another device ends with the same bits as an undisturbed run.
 func TestLostDeviceLeavesTheLastCheckpoint(t *testing.T) {
 	testkit.Slow(t)
 	target := newConjugate(20, 3)
 	looks := func(name string) bool { return !testkit.IsTraining(name) }
 	for name, models := range trainedModels(t, target) {
 		cfg := smallConfig()
-		// the pilot run follows step 24
+		// a pilot run begins after step 24
 		cfg.Models, cfg.Steps, cfg.Batch, cfg.CheckpointEvery, cfg.CheckpointInterval, cfg.LogEvery, cfg.Tempering = models, 40, 64, 10, -1, 1000, 0.6
 		dir := t.TempDir()
 		cfg.Checkpoint = filepath.Join(dir, "whole.vti")
@@ -53,7 +53,7 @@ func TestLostDeviceLeavesTheLastCheckpoint(t *testing.T) {
 			if testkit.IsTraining(name) {
 				training++
 			} else if training < 24 {
-				before++ // a launch of the start, not of the pilot run
+				before++ // this launch belongs to the start, not to the pilot run
 			}
 			return nil
 		}
@@ -66,7 +66,7 @@ func TestLostDeviceLeavesTheLastCheckpoint(t *testing.T) {
 			name   string
 			launch int
 			counts func(string) bool
-			step   int // the step of the checkpoint that remains
+			step   int // the step in the remaining checkpoint
 		}{
 			{"in training", 17, testkit.IsTraining, 10},
 			{"at the step of a checkpoint", 20, testkit.IsTraining, 10},
@@ -93,7 +93,7 @@ func TestLostDeviceLeavesTheLastCheckpoint(t *testing.T) {
 			})
 		}
 
-		// Ctrl-C during the pilot run has the same effect.
+		// An interruption (Ctrl-C) during the pilot run has the same effect.
 		t.Run(name+" stopped in the look", func(t *testing.T) {
 			if name == "network" {
 				testkit.Long(t)
@@ -123,7 +123,7 @@ func TestLostDeviceLeavesTheLastCheckpoint(t *testing.T) {
 	}
 }
 
-// The error for too large a batch names a size of batch that fits.
+// If a batch is too large, the error names a size of batch that fits.
 func TestOutOfMemoryNamesABatch(t *testing.T) {
 	device, watched := watch(t)
 	failure := &gpu.Failure{Device: "xla:cuda", OutOfMemory: true, Asked: 8 << 30, Memory: 4 << 30, Err: errors.New("RESOURCE_EXHAUSTED")}

@@ -12,13 +12,12 @@ import (
 	"github.com/transdim/vti/lab/testkit"
 )
 
-// Training takes no memory beyond its variables: during 10,000 more steps the heap grows by less
-// than 20 kB, while one number for each step would take 80 kB. TestMemoryOverAMillionSteps takes
-// more steps.
+// Training takes no memory other than its variables: during 10,000 more steps the heap grows by
+// less than 20 kB, while one number for each step would take 80 kB.
 func TestMemoryOfTrainingIsFlat(t *testing.T) { testFlatMemory(t, 20_000) }
 
-// testFlatMemory compares the heap after 10,000 steps and at the end, for control variates that
-// remember past steps.
+// testFlatMemory compares the heap after 10,000 steps and after the given steps, for control
+// variates with a memory of past steps.
 func testFlatMemory(t *testing.T, steps int) {
 	const first = 10_000
 	target := newConjugate(3, 2)

@@ -68,7 +68,7 @@ func TestControlVariates(t *testing.T) {
 
 // stepsToVariation returns, for each of the levels, the first multiple of 20 steps at which the
 // total variation distance of q(m), trained from the prior, from the exact posterior is at most the
-// level. It returns the number of all steps if the distance is never this small.
+// level. It returns the total number of steps if the distance is never this small.
 func stepsToVariation(t *testing.T, target *conjugate, probability, levels []float64, cfg vti.Config) []int {
 	t.Helper()
 	cfg.Start, cfg.Batch, cfg.Checkpoint, cfg.CheckpointEvery, cfg.LogEvery = vti.AnchorStart, 256, filepath.Join(t.TempDir(), "state"), 20, 20
@@ -79,7 +79,7 @@ func stepsToVariation(t *testing.T, target *conjugate, probability, levels []flo
 		if info.Step < 40 {
 			return // nothing is stored yet
 		}
-		posterior, err := vti.Load(device, target, looked) // the checkpoint stored last
+		posterior, err := vti.Load(device, target, looked) // opens the latest checkpoint
 		require.NoError(t, err)
 		logits := posterior.VariableValues()["/models/categorical/logits"].([]float64)
 		total, variation := floats.LogSumExp(logits), 0.0
@@ -97,7 +97,7 @@ func stepsToVariation(t *testing.T, target *conjugate, probability, levels []flo
 	return needed
 }
 
-// TestScoreVariance prints the variance of the gradient from a batch with each control variate,
+// TestScoreVariance prints, for each control variate, the variance of the gradient from a batch,
 // summed over the logits of a table q(m) of 4,096 models, at several stages of one training from
 // the prior. All control variates are compared on the same flow, q(m) and draws.
 //
@@ -131,7 +131,7 @@ func TestScoreVariance(t *testing.T) {
 }
 
 // TestInformationGain prints how q(m) develops with steps so large that only the limit on the
-// information gain (appendix D.2) restricts them.
+// information gain (the VTI paper, appendix D.2) restricts them.
 //
 //	go test -v -tags quality -run TestInformationGain$ .
 func TestInformationGain(t *testing.T) {

@@ -13,27 +13,27 @@ import (
 	"github.com/transdim/vti/modeldist"
 )
 
-// networkRate is the factor from the learning rate of q(m) to the learning rate of Adam on the
-// weights of a network q(m). With 0.1, which suits the logits of a table, every candidate step
-// changes the entropy of q(m) by more than the limit, and q(m) stands still until the rate has
-// decayed. Half and twice give the same answers (docs/benchmarks/constants.md).
+// networkRate is the learning rate of Adam for the weights of a network q(m), divided by the
+// learning rate of q(m). With a value of 0.1, which suits the logits of a table, every candidate
+// step changes the entropy of q(m) by more than the limit, and q(m) does not move until the rate
+// has decayed. Half and twice give the same answers (docs/benchmarks/constants.md).
 const networkRate = 0.005
 
-// networkHalvings is the number of times that the step of a network q(m) may be halved until it
-// respects the limit on the information gain. Each halving costs an evaluation of the network. The
-// last candidate is a 64th of the first. Half and twice give the same answers
+// networkHalvings is the number of times that a step of a network q(m) may be halved to respect the
+// limit on the information gain, so that the smallest candidate is a 64th of the first. Each
+// halving costs an evaluation of the network. Half and twice give the same answers
 // (docs/benchmarks/constants.md).
 const networkHalvings = 6
 
-// modelUpdate holds the inputs of a step on q(m).
+// modelUpdate holds the inputs of a training step on q(m).
 type modelUpdate struct {
-	variables []*context.Variable // of q(m)
+	variables []*context.Variable // variables of q(m)
 	gradients []*Node             // gradients of the loss with respect to the variables
 	codes     *Node               // draws of this step [B,S]
 	logModel  *Node               // log q(m) of the draws [B]
 	step      *Node               // number of the step, from 1
 	rate      *Node               // learning rate of the step; 0 while q(m) must not change
-	apply     *Node               // scalar bool: whether q(m) changes
+	apply     *Node               // scalar bool: whether the step changes q(m)
 }
 
 // updateModels takes the step on q(m) and returns the entropy of q(m) before the step, in nats.
@@ -68,8 +68,8 @@ func (t *trainer) updateTable(ctx *Context, table *modeldist.Categorical, update
 	return entropy
 }
 
-// updateNetwork takes the step on the weights of a network. The moments of Adam are updated while
-// the rate is still zero, so that the first step that changes weights has the right size.
+// updateNetwork takes the step on the weights of a network. While the rate is still zero it only
+// updates the moments of Adam, so that the first step that changes weights has the right size.
 func (t *trainer) updateNetwork(ctx *Context, update modelUpdate) {
 	g := update.step.Graph()
 	scale := ScalarOne(g, dtypes.Float64)
@@ -85,7 +85,7 @@ func (t *trainer) updateNetwork(ctx *Context, update modelUpdate) {
 	}
 }
 
-// logModels returns log q(m) of models, each of one row of codes or, for GroupedModels, of several.
+// logModels returns log q(m) of models, each a row of codes or, for GroupedModels, several rows.
 func (t *trainer) logModels(ctx *Context, codes *Node) *Node {
 	logProb := evaluate.Float64(t.config.Models.LogProb(ctx, codes))
 	if grouped, ok := t.config.Models.(GroupedModels); ok {
@@ -98,8 +98,8 @@ func (t *trainer) logModels(ctx *Context, codes *Node) *Node {
 // and multiplied by rate, where B is the number of draws in a batch. Division by q(m) alone would
 // give the natural gradient, under which every logit approaches its optimum at the same rate,
 // however improbable its model. The term 1/B bounds the effect of a single draw of a rare model.
-// logProbs and gradient hold one number per model. The scaling does not depend on the draws, so
-// that the step has the same fixed points as the plain gradient.
+// logProbs and gradient hold a number for each model. The scaling does not depend on the draws, so
+// that the expected step is zero at the same points as the expected gradient.
 func tableStep(logProbs, gradient, rate *Node, batch int) *Node {
 	return Neg(Mul(rate, Div(gradient, AddScalar(Exp(logProbs), 1/float64(batch)))))
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/transdim/vti/lab/testkit"
 )
 
-// The programs find two clusters, a change after row 40 and a knot near 30.
+// The programs find two clusters, a change after row 40, and a knot near 30.
 func TestOutsideClassics(t *testing.T) {
 	lines := runOutside(t, "./classics")
 	require.Len(t, lines, 3)
@@ -82,7 +82,7 @@ func TestOutsideOrders(t *testing.T) {
 	}
 }
 
-// The probabilities of the places of changes agree with the sum over all subsets of places.
+// The probabilities of places of changes in a series agree with sums over all subsets of places.
 func TestOutsideChanges(t *testing.T) {
 	testkit.Long(t)
 	lines := runOutside(t, "./changes")
@@ -134,8 +134,8 @@ func TestOutsideChanges(t *testing.T) {
 }
 
 // The probabilities of the number of components, by weights and by chains, agree with the sum over
-// all assignments of rows to components. The likelihood of the rows of one component has an
-// integral in closed form given its standard deviation.
+// all assignments of rows to components. Given the standard deviation of a component, the
+// likelihood of its rows integrates in closed form over its mean.
 func TestOutsideMixture(t *testing.T) {
 	testkit.Long(t)
 	lines := runOutside(t, "./mixture")

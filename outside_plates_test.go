@@ -13,8 +13,8 @@ import (
 )
 
 // The probability that each hospital differs from the others, among 2¹² and 2⁴⁰ models, agrees with
-// quadrature. Given the common rate μ hospitals are independent, so that the probabilities are sums
-// over the two models of each hospital, integrated over μ.
+// quadrature. Given their common rate μ, hospitals are independent, so that the probabilities are
+// integrals over μ of sums over the two models of each hospital.
 func TestOutsidePlates(t *testing.T) {
 	testkit.Long(t)
 	for _, hospitals := range []int{12, 40} {
@@ -34,13 +34,13 @@ func TestOutsidePlates(t *testing.T) {
 					uncertain++
 				}
 			}
-			require.Greater(t, uncertain, hospitals/3) // otherwise the comparison could hardly fail
+			require.Greater(t, uncertain, hospitals/3) // with fewer uncertain hospitals the comparison could hardly fail
 		})
 	}
 }
 
-// hospitalsThatDiffer returns the probabilities that the program ./plates estimates, by the
-// trapezoidal rule over μ.
+// hospitalsThatDiffer computes, by the trapezoidal rule over μ, the probabilities that the program
+// ./plates estimates.
 func hospitalsThatDiffer(hospitals int) []float64 {
 	const rows, prior, step = 6, 0.3, 0.002
 	means := make([]float64, hospitals)

@@ -32,8 +32,8 @@ func runOutside(t *testing.T, arguments ...string) []string {
 }
 
 // standardErrors is the largest accepted error of an estimate, in standard errors, in addition to
-// half a unit of the last printed digit. Once in 10⁵ runs one of the dozen comparisons below
-// exceeds it by chance.
+// half a unit of the last printed digit. By chance one of the dozen comparisons in this file
+// exceeds it once in 10⁵ runs.
 const standardErrors = 5
 
 // requireClose checks an estimate, printed to four digits, by its standard error.
@@ -79,8 +79,8 @@ func TestOutsideCounts(t *testing.T) {
 		}
 		return sum + logNormal(a)
 	}
-	// The trapezoidal rule converges exponentially here. The standard deviations are 0.04 for a and
-	// 0.3 for the slope.
+	// For this integrand the trapezoidal rule converges exponentially. The standard deviations are
+	// 0.04 for a and 0.3 for the slope.
 	const step = 0.01
 	evidence := map[string]float64{}
 	for a := -2.0; a < 4; a += step {
@@ -104,8 +104,8 @@ func TestOutsideCounts(t *testing.T) {
 }
 
 // The data were simulated from the graph rain → wet ← sprinkler, wet → slip. With 200 rows and
-// correlations of at least 0.6 no method can miss that these variables are joined by edges,
-// whatever their directions.
+// correlations of at least 0.6 no method can miss the edges between these variables, apart from
+// their directions.
 func TestOutsideGraphs(t *testing.T) {
 	lines := runOutside(t, "./graphs")
 	require.Len(t, lines, 6)

@@ -21,21 +21,21 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// pilotStream is the prefix of the names of the random streams of pilot runs. It is not "pilot", so
-// that a seed gives the same numbers as in earlier versions.
+// pilotStream is the prefix of the names of the random streams of pilot runs. Another name would
+// change the numbers that a seed gives.
 const pilotStream = "look"
 
-// pilotScope is the scope of the moments of Adam while a network q(m) is fitted. Its variables are
+// pilotScope is the scope of Adam's moments while a network q(m) is fitted. Its variables are
 // deleted afterwards.
 const pilotScope = "pilot"
 
 // pilotRun gives q(m) a warm start. It sets a table to p(m) times the evidences that importance
 // sampling finds with the current flow. Score-function gradients only move the logits of models
-// that are drawn. Starting from a prior over thousands of models they settle on the first good
-// models. After a pilot run they only have to follow changes of the flow. A network q(m) is fitted
-// to the models of short tempered chains instead (fitToChains). Tables of more than maxListed
-// models stay unchanged, and so do distributions over lists of items, which start from knowledge of
-// the items.
+// that are drawn. From a prior over thousands of models they settle on the first good models. After
+// a pilot run they only need to follow changes of the flow. A network q(m) is fitted to the models
+// of short tempered chains instead (fitToChains). Tables of more than maxListed models are left
+// unchanged, and so are distributions over lists of items, which start from a screening of the
+// items.
 func pilotRun(ctx context.Context, e *evaluator) error {
 	switch q := e.Models.(type) {
 	case *modeldist.Autoregressive:
@@ -48,9 +48,9 @@ func pilotRun(ctx context.Context, e *evaluator) error {
 	return nil
 }
 
-// pilotRange is the largest distance in nats of log q(m) below its maximum that a pilot run sets. A
-// model at this distance, of relative probability exp(−50), is never drawn, but its logit can still
-// rise. Half and twice give the same answers (docs/benchmarks/constants.md).
+// pilotRange is the largest distance in nats below the maximum of log q(m) that a pilot run gives
+// to a model. A model at this distance, of relative probability exp(−50), is never drawn, but its
+// logit can still rise. Half and twice give the same answers (docs/benchmarks/constants.md).
 const pilotRange = 50
 
 func setToEvidences(ctx context.Context, e *evaluator, table *modeldist.Categorical) error {
@@ -76,8 +76,8 @@ func setToEvidences(ctx context.Context, e *evaluator, table *modeldist.Categori
 	return e.Set(logPrior, logMass)
 }
 
-// Set sets a table q(m) to estimates logMass of log p(m) p(y | m) of every model. −Inf or NaN
-// stands for no estimate.
+// Set sets q(m), if it is a table, to probabilities from estimates logMass of log p(m) p(y | m) of
+// every model. −Inf or NaN stands for no estimate.
 func (e *evaluator) Set(logPrior, logMass []float64) error {
 	table, ok := e.Models.(*modeldist.Categorical)
 	if !ok || table.Count() != len(logMass) {
@@ -90,7 +90,7 @@ func (e *evaluator) Set(logPrior, logMass []float64) error {
 		}
 	}
 	if math.IsInf(largest, 0) {
-		return nil // no mass is finite: q(m) stays unchanged
+		return nil // if no mass is finite q(m) stays unchanged
 	}
 	logits := make([]float64, len(logMass))
 	for i, value := range logMass {
@@ -107,13 +107,13 @@ func (e *evaluator) Set(logPrior, logMass []float64) error {
 }
 
 // Settings of the fit of a network q(m) to the models of chains. In the fraction pilotBlur of the
-// models, the outcome of one random site of the code is drawn anew, so that models that short
-// chains missed do not become improbable: training lowers probabilities much faster than it raises
-// them again. Half and twice give the same answers (docs/benchmarks/constants.md).
+// models, the outcome of one random site (entry of the code) is drawn anew. Models that short
+// chains missed then do not become improbable: training lowers probabilities much faster than it
+// raises them again. Half and twice give the same answers (docs/benchmarks/constants.md).
 const (
 	pilotBurnIn     = 400
 	pilotIterations = 800
-	// The chains end earlier at an R-hat of pilotRHat with pilotESS effective draws.
+	// Chains end early once R-hat is at most pilotRHat and there are pilotESS effective draws.
 	pilotRHat  = 1.02
 	pilotESS   = 3000
 	pilotSteps = 300
@@ -122,9 +122,9 @@ const (
 )
 
 // fitToChains fits a network q(m) by maximum likelihood to the models of short tempered chains.
-// Score-function gradients settle on the models that they happen to draw, while this start covers
-// all models that the chains found. Training continues from this start, and certification corrects
-// the result. When late reports that the time is over the chains end after burn-in.
+// Training then starts from all models that the chains found, instead of settling on the models
+// that it draws first. If the function late reports that the time is over, the chains end after
+// burn-in.
 func fitToChains(ctx context.Context, e *evaluator, late func() bool) error {
 	settings, err := chainConfig(e, pilotStream+"/chains")
 	if err != nil {
@@ -142,7 +142,7 @@ func fitToChains(ctx context.Context, e *evaluator, late func() bool) error {
 	return fitModels(ctx, e, func(random *rand.Rand) []int32 { return chains.Codes(random.IntN(chains.Draws())) })
 }
 
-// fitModels fits q(m) by maximum likelihood to the models that draw returns.
+// fitModels fits q(m) by maximum likelihood to models that the function draw returns.
 func fitModels(ctx context.Context, e *evaluator, draw func(random *rand.Rand) []int32) error {
 	exec, err := mlcontext.NewExec(e.Device.Backend(), e.Variables, func(ctx *Context, codes, step *Node) *Node {
 		loss := Neg(train.FiniteMean(e.Models.LogProb(ctx.In(evaluate.ModelScope), codes)))
@@ -170,7 +170,7 @@ func fitModels(ctx context.Context, e *evaluator, draw func(random *rand.Rand) [
 		}
 		for code := range slices.Chunk(codes, size) {
 			copy(code, draw(random))
-			if !grouped && random.Float64() < pilotBlur { // not for grouped models, whose sites depend on each other
+			if !grouped && random.Float64() < pilotBlur { // the sites of grouped models depend on each other
 				site := random.IntN(sites)
 				code[site] = int32(random.IntN(cards[site]))
 			}

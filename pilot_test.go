@@ -12,7 +12,7 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// A pilot run sets a table q(m) to the posterior over models, to the accuracy of the flow.
+// A pilot run sets a table q(m) to the posterior over models, as accurately as the flow allows.
 func TestPilotRunSetsATable(t *testing.T) {
 	target := newNormals(t, 4)
 	e := newEvaluatorOf(t, target, 128)
@@ -47,7 +47,7 @@ func TestPilotRunFitsANetwork(t *testing.T) {
 	e.Models, err = modeldist.NewAutoregressive(target.Cards(), modeldist.AutoregressiveConfig{Hidden: 16, Seed: 1})
 	require.NoError(t, err)
 	require.NoError(t, pilotRun(t.Context(), e))
-	// in a tenth of the models one site was drawn anew
+	// in a tenth of the models one entry of the code was drawn anew
 	requirePosterior(t, target, e, 0.1)
 	for variable := range e.Variables.IterVariables() {
 		require.NotContains(t, variable.Scope(), pilotScope)

@@ -23,7 +23,7 @@ type Posterior struct {
 // Steps returns the number of training steps behind the posterior.
 func (p *Posterior) Steps() int { return p.steps }
 
-// Weights returns the number of trainable weights.
+// Weights returns the number of trainable numbers of q(m) and the flow.
 func (p *Posterior) Weights() int {
 	count := 0
 	for variable := range p.evaluator.Variables.IterVariables() {
@@ -34,8 +34,8 @@ func (p *Posterior) Weights() int {
 	return count
 }
 
-// Beginning returns the trained weights of the Backbone, from which a fit to another target, with
-// its own Backbone, may start. If the Backbone is an AmortizedFlow, these weights already give an
+// Beginning returns the trained variables of the Backbone, from which a fit to another target, with
+// its own Backbone, may start. If the Backbone is an AmortizedFlow, these variables already give an
 // answer for the other target, which Open returns.
 func (p *Posterior) Beginning() *Beginning {
 	return &Beginning{Weights: p.evaluator.Variables, backbone: fmt.Sprint(p.evaluator.Flow)}
@@ -44,9 +44,9 @@ func (p *Posterior) Beginning() *Beginning {
 // Target returns the approximated posterior density.
 func (p *Posterior) Target() Target { return p.evaluator.Target }
 
-// Sample draws n models and their parameters from q. The random stream is given by the configured
-// seed and by name. Another name gives independent draws. Inactive coordinates of theta [n,D] are
-// 0. logQ[i] is log q(m_i) + log q(θ_i | m_i).
+// Sample draws n models and their parameters from q. The configured seed and the argument name
+// determine the random stream; another name gives independent draws. Inactive coordinates of theta
+// [n,D] are 0. logQ[i] is log q(m_i) + log q(θ_i | m_i).
 func (p *Posterior) Sample(n int, name string) (codes [][]int32, theta *mat.Dense, logQ []float64, err error) {
 	e := p.evaluator
 	batch, sites, dim := e.Sizes()
@@ -109,12 +109,12 @@ func (p *Posterior) LogProb(codes [][]int32, theta *mat.Dense) ([]float64, error
 // Certify weights draws of the flow by the target and returns corrected model probabilities,
 // evidences and a verdict.
 //
-// q alone favours models whose posterior the flow fits well. Weights w = p(y, θ | m) / r(θ | m) do
-// not, where r is the density of the flow applied to noise that is wider than the standard normal
-// (see the file reference.go). The mean of the weights estimates the evidence of m for every r
-// whose weights have a light tail, which Pareto's k̂ shows. If the space has at most MaxModels
-// models, each is weighted separately and the result does not depend on q(m). If weights are not
-// trusted, tempered chains (chains.go) give the result, provided that they have mixed.
+// q alone favours models whose posterior the flow fits well. Importance weights w = p(y, θ | m) /
+// r(θ | m) correct this, where r is the density of the flow applied to noise that is wider than the
+// standard normal. The mean of the weights estimates the evidence of m if their tail is light,
+// which Pareto's k̂ shows. If the space has at most MaxModels models, each is weighted separately
+// and the result does not depend on q(m). If weights are not trusted, tempered chains give the
+// result, provided that they have mixed.
 func (p *Posterior) Certify(ctx context.Context, cfg CertifyConfig) (*Certificate, error) {
 	if err := cfg.CheckSize(p.evaluator.Target); err != nil {
 		return nil, err

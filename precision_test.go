@@ -33,7 +33,7 @@ func (counts) LogJoint(_, mask, theta *Node) *Node {
 	coordinate := func(j int) *Node { return Squeeze(Slice(theta, AxisRange(), AxisElem(j)), -1) }
 	logNormal := func(x *Node) *Node { return MulScalar(AddScalar(Square(x), math.Log(2*math.Pi)), -0.5) }
 	d := AddScalar(coordinate(0), -math.Log(meanCount))
-	// d + 1 − exp(d) to third order. The remainder is below 1e-10 within ten standard deviations.
+	// d + 1 − exp(d) to third order; the remainder is below 1e-10 within ten standard deviations
 	likelihood := MulScalar(Mul(Square(d), AddScalar(MulScalar(d, 1.0/3), 1)), -totalCount/2)
 	free := coordinate(1)
 	used := Squeeze(Slice(mask, AxisRange(), AxisElem(1)), -1)
@@ -41,7 +41,7 @@ func (counts) LogJoint(_, mask, theta *Node) *Node {
 }
 
 // The evidence by weights of a parameter known to seven digits agrees with Laplace's approximation,
-// whose relative error is of the order of one over the count. If the anchor of the flow were in
+// whose relative error is of the order of one over the count. If the mean of the flow were in
 // float32, draws of the parameter would lie on a grid whose spacing is half of the posterior
 // standard deviation.
 func TestWeightsOfWellKnownParameters(t *testing.T) {

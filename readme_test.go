@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The library example in the README is short, and is the whole file, including imports, that runs
-// as a test.
+// The library example in the README is short, and is a whole file, with imports, that runs as a
+// test.
 func TestReadmeShowsTheExample(t *testing.T) {
 	source, err := os.ReadFile("example_test.go")
 	require.NoError(t, err)

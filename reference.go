@@ -13,24 +13,24 @@ import (
 	"github.com/transdim/vti/models"
 )
 
-// reference is a mixture of densities with mean zero. Each of the first parts is a normal density
-// with one scale for all D coordinates. In the last part, coordinates are independent, and each has
-// the standard deviation aloneScale with probability 1/D, and otherwise 1. The field alone is the
-// share of the last part.
+// reference is a mixture of densities of noise with mean zero. Each part but the last is a normal
+// density with one scale for all D coordinates. In the last part coordinates are independent, and
+// each has the standard deviation aloneScale with probability 1/D, and otherwise 1. The field alone
+// is the share of the last part.
 type reference struct {
 	scales, shares    []float64
 	alone, aloneScale float64
 }
 
 // wideReference replaces the standard normal of training in certification. A flow trained by
-// reverse KL is, if anything, too narrow, and weights then have a heavy right tail. The wide parts
-// bound the weights wherever the posterior is at most twice as wide as the flow, at the price of a
-// tenth of the draws for one coordinate, and of a quarter for forty. One coordinate, such as the
-// logarithm of a scale, can have a longer tail, which a stretch of all coordinates hardly ever
-// reaches; the last part is for such tails. The density of the mixture is exact, and so are the
-// weights. In 30 difficult hierarchies with the beta likelihood (seed 3716), the errors of the log
-// evidence, divided by the standard errors, have a standard deviation of 1.25 without the last
-// part, and of 0.82 with it.
+// reverse KL is often too narrow, and weights then have a heavy right tail. The wide parts bound
+// the weights if the posterior is at most twice as wide as the flow, and cost a tenth of the draws
+// for one coordinate, a quarter for forty. The last part is for posteriors in which a single
+// coordinate, such as the logarithm of a scale, has a longer tail, which noise that is wide in all
+// coordinates hardly ever reaches. Weights are exact, since the density of the mixture is. In 30
+// difficult hierarchies with the beta likelihood (seed 3716), the errors of the log evidence,
+// divided by the standard errors, have a standard deviation of 1.25 without the last part, and of
+// 0.82 with it.
 var wideReference = reference{[]float64{1, 1.25, 1.6, 2}, []float64{0.6, 0.15, 0.1, 0.05}, 0.1, 4}
 
 func (r reference) draw(random *rand.Rand, z []float64) {
@@ -52,13 +52,13 @@ func (r reference) draw(random *rand.Rand, z []float64) {
 	}
 }
 
-// logRatios returns the log densities of the parts of the mixture over the standard normal density,
-// and of the mixture last, for the active coordinates of noise z [D], whose other coordinates are
-// zero.
+// logRatios returns the logs of the ratios of densities to the standard normal density at noise z
+// [D]: of each part of the mixture, and, last, of the mixture. Only the given number of coordinates
+// is active; the others are zero in z.
 func (r reference) logRatios(z []float64, active int) []float64 {
 	share, precision := 1/float64(len(z)), 1/(r.aloneScale*r.aloneScale)
 	logWide, logNarrow := math.Log(share/r.aloneScale), math.Log1p(-share)
-	squares, alone, zeros := 0.0, 0.0, active // zeros are the active coordinates that are zero
+	squares, alone, zeros := 0.0, 0.0, active // zeros is the number of active coordinates that are zero
 	for _, x := range z {
 		if x != 0 {
 			squares += x * x
@@ -75,8 +75,9 @@ func (r reference) logRatios(z []float64, active int) []float64 {
 	return append(ratios, alone, logsum.Of(append(terms, math.Log(r.alone)+alone)))
 }
 
-// components returns the density of each part over the mixture's at noise z. Their mean under the
-// mixture is one. The last part is left out, since their sum, weighted by their shares, is one.
+// components returns, for each part but the last, the ratio of its density to the density of the
+// mixture at noise z. The mean of each ratio under the mixture is one. The ratio of the last part
+// follows from the others, since their sum, weighted by the shares, is one.
 func (r reference) components(z []float64, active int) []float64 {
 	ratios := r.logRatios(z, active)
 	mixture := ratios[len(ratios)-1]
@@ -87,7 +88,7 @@ func (r reference) components(z []float64, active int) []float64 {
 }
 
 // logWeights returns log p(y, θ | m) − log r(θ | m) of draws, where r is the density of the flow
-// with this reference.
+// applied to noise from this mixture.
 func (r reference) logWeights(draws evaluate.Pushed) []float64 {
 	logWeights := make([]float64, len(draws.LogQ))
 	dim := len(draws.Noise) / len(draws.LogQ)
@@ -110,7 +111,7 @@ func (e *evaluator) pushWide(codes []int32, z []float64) (draws evaluate.Pushed,
 // referenceModels returns the distribution of models for joint certification, and nearRows, the
 // number of leading rows of each batch that come from q(m) itself. For a network q(m) the other
 // rows come from a flatter version of the network, which finds models that training has made
-// improbable, as wideReference finds such θ.
+// improbable.
 func referenceModels(e *evaluator) (reference ModelDistribution, nearRows int) {
 	if network, ok := e.Models.(*modeldist.Autoregressive); ok {
 		wide := network.Widened(e.Batch)
@@ -119,7 +120,7 @@ func referenceModels(e *evaluator) (reference ModelDistribution, nearRows int) {
 	return e.Models, e.Batch
 }
 
-// wideProposal draws from referenceModels and evaluates their density.
+// wideProposal is the distribution of models for certification, as referenceModels returns it.
 type wideProposal struct {
 	e        *evaluator
 	models   ModelDistribution

@@ -14,8 +14,8 @@ import (
 	"github.com/transdim/vti/lab/testkit"
 )
 
-// If the density of the mixture is right, the inverse of its ratio to the standard normal density
-// has mean one over draws from the mixture.
+// If the density of the mixture of noise is right, the inverse of its ratio to the standard normal
+// density has mean one over draws from the mixture.
 func TestReferenceDensityIsNormalised(t *testing.T) {
 	random := stream.Rand(1, "reference")
 	const n, dim = 200_000, 3
@@ -54,7 +54,7 @@ func largestWeight(r reference, dim int) (largest float64) {
 	return largest
 }
 
-// Where one coordinate alone has a longer tail than the flow, no weight is far above the others.
+// If a single coordinate has a longer tail than the flow, no weight is much larger than the others.
 // Without the last part of the mixture, one draw could change the evidence.
 func TestLongTailOfOneCoordinate(t *testing.T) {
 	without := reference{wideReference.scales, []float64{0.7, 0.15, 0.1, 0.05}, 0, wideReference.aloneScale}
@@ -78,8 +78,8 @@ func weightsUnder(name string, n, dim int, scale float64) (logWeights, component
 	return logWeights, components
 }
 
-// The evidence by an exact flow has no error, thanks to the control variates. The plain mean of the
-// weights has a standard error of 0.3 to 0.4 per draw.
+// With an exact flow the evidence has no error, since control variates remove it. The plain mean of
+// the weights has a standard error of 0.3 to 0.4 for each draw.
 func TestExactFlowsHaveExactEvidences(t *testing.T) {
 	for _, dim := range []int{1, 5, 20} {
 		logWeights, components := weightsUnder("exact", psis.ControlledDraws, dim, 1)
@@ -92,8 +92,8 @@ func TestExactFlowsHaveExactEvidences(t *testing.T) {
 }
 
 // Evidences by an inexact flow have standard errors that match their scatter and do not exceed the
-// standard errors of the plain mean. Over 400 repetitions the z-scores have standard deviation 1,
-// with a standard error of 0.035, and mean 0, with a standard error of 0.05. The test allows 4.5
+// standard errors of the plain mean. Over 400 repetitions z-scores have mean 0, with a standard
+// error of 0.05, and standard deviation 1, with a standard error of 0.035. The test allows 4.5
 // standard errors for each.
 func TestControlledErrorsAreRight(t *testing.T) {
 	testkit.Slow(t)

@@ -8,14 +8,14 @@ import (
 	"github.com/transdim/vti/internal/train"
 )
 
-// errBadStart is matched by the error of the first report if the draws of the flow at its start are
-// not usable.
+// errBadStart matches the error of the first report if too many draws of the flow at its start have
+// no finite density.
 var errBadStart = errors.New("bad start")
 
 // badStart is an error with its own text that matches errBadStart.
 type badStart struct{ error }
 
-// Is reports whether other is errBadStart.
+// Is reports whether the error other is errBadStart.
 func (badStart) Is(other error) bool { return other == errBadStart }
 
 // reporter turns running sums into the averages of Info.
@@ -27,8 +27,8 @@ type reporter struct {
 	before         counters
 }
 
-// reportInterval reports the interval that ends at step. It fails when too many of its draws were
-// not finite.
+// reportInterval reports the steps since the last report, the last of them being step. It returns
+// an error if too many of their draws were not finite.
 func (r *reporter) reportInterval(step int, now counters) error {
 	steps := float64(step - r.step)
 	clock := time.Now()

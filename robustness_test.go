@@ -19,7 +19,7 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// steep is a target whose log density is finite and whose gradient is not.
+// steep is a target with a finite log density, whose gradient is not finite.
 type steep struct{ *conjugate }
 
 func (s steep) LogJoint(codes, mask, theta *Node) *Node {
@@ -77,7 +77,7 @@ func (r restricted) LogPrior(codes *Node) *Node {
 	return Where(both, Infinity(g, dtypes.Float64, -1), AddScalar(allowed, -math.Log(0.75)))
 }
 
-// Models that the prior excludes have no part in training or certification, and the probabilities
+// Models that the prior excludes play no part in training or certification, and the probabilities
 // of the other models sum to one.
 func TestExcludedModels(t *testing.T) {
 	target := restricted{newConjugate(30, 3)}

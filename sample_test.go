@@ -62,9 +62,9 @@ func requireExactMoments(t *testing.T, target *conjugate, sample vti.WeightedSam
 	}
 }
 
-// If the probability is spread over many more models than there are draws after the first draws of
-// each model, the weighted sample still has every model with its probability, and the exact
-// moments.
+// If the probability is spread over many more models than there are later draws, the weighted
+// sample still has every model with its probability, and the exact moments, since every model has
+// first draws.
 func TestSampleOfADiffusePosterior(t *testing.T) {
 	target := newConjugate(8, 8)
 	posterior := poorPosterior(t, target, 1, 0)
@@ -99,8 +99,8 @@ func TestSampleOfChains(t *testing.T) {
 }
 
 // A flow that is far too narrow and off by several standard deviations does no harm if every model
-// has a Laplace proposal. Eight evidences with a limit of 4.5 standard errors give one false alarm
-// in 18,000 runs.
+// has a Laplace proposal (t distributions at modes). Eight evidences are compared to 4.5 standard
+// errors: one false alarm in 18,000 runs.
 func TestProposalsReplaceAPoorFlow(t *testing.T) {
 	target := newConjugate(30, 3)
 	logEvidence, probability := target.posterior()

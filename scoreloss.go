@@ -12,8 +12,8 @@ import (
 	"github.com/transdim/vti/surrogate"
 )
 
-// newControl returns the surrogate, a table of the means of the reward of each model, that gives
-// the control variate of SurrogateMean.
+// newControl returns the surrogate of the control variate SurrogateMean: a table of the mean reward
+// (negative loss) of each model.
 func newControl(models ModelDistribution) (*modeldist.Surrogate, error) {
 	table, ok := models.(*modeldist.Categorical)
 	if !ok {
@@ -34,8 +34,9 @@ func (t *trainer) scoreLoss(ctx *Context, codes, loss, logModel *Node) (scalar, 
 		g := loss.Graph()
 		table := cfg.Models.(*modeldist.Categorical)
 		logProbs := table.LogProbs(ctx.In(evaluate.ModelScope), g)
-		// In the loss log h + log q(m) − log p(m) only log h is unknown for a model that was not
-		// drawn. Its expectation under the surrogate is minus the mean of the reward.
+		// In the loss log h + log q(m) − log p(m) only log h = log q(θ | m) − log p(y, θ | m) is
+		// unknown for a model that was not drawn. Its expectation under the surrogate is minus the
+		// mean reward.
 		expected := Sub(Sub(logProbs, Const(g, t.tablePrior)), t.control.Logits(ctx.InAbsPath(controlScope), g))
 		expected = StopGradient(Where(IsFinite(expected), expected, ZerosLike(expected)))
 		chosen := Gather(expected, InsertAxes(space.Index(table.Cards(), codes), -1))

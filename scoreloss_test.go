@@ -31,7 +31,7 @@ var (
 type scoreEstimator func(tr *trainer, ctx *Context, codes, loss, logModel *Node) *Node
 
 // expectedScore returns the exact expectation of the estimated gradient with respect to the logits:
-// the mean over all batches of three models, each weighted by its probability. The memory of the
+// the mean over all batches of three models, each weighted by its probability. The state of the
 // control variate is reset before each batch.
 func expectedScore(t *testing.T, control ControlVariate, estimate scoreEstimator) []float64 {
 	t.Helper()
@@ -42,7 +42,7 @@ func expectedScore(t *testing.T, control ControlVariate, estimate scoreEstimator
 	if control == SurrogateMean {
 		tr.control, err = newControl(table)
 		require.NoError(t, err)
-		// The beliefs about the models are wrong, and two models have not been observed.
+		// The surrogate's means are wrong, and two models have not been observed.
 		require.NoError(t, tr.control.Learn(ctx.InAbsPath(controlScope), []int32{0, 0, 0, 1, 1, 0}, []float64{-2, 2.5, 5}, 0))
 	}
 	exec, err := context.NewExec(testkit.Backend(t), ctx, func(ctx *Context, codes *Node) *Node {
@@ -125,8 +125,8 @@ func TestControlVariatesAreUnbiased(t *testing.T) {
 	}
 }
 
-// The same comparison detects two biased estimates: a baseline that includes the loss of the draw
-// itself, and a control variate for each model whose expectation is not added back.
+// The comparison with exactScore detects two biased estimates: a baseline that includes the loss of
+// the draw itself, and a control variate for each model whose expectation is not added back.
 func TestBiasedControlVariatesAreDetected(t *testing.T) {
 	for name, estimate := range map[string]scoreEstimator{
 		"mean of the batch": func(_ *trainer, _ *Context, _, loss, logModel *Node) *Node {

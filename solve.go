@@ -16,11 +16,11 @@ import (
 // normal approximation at a mode. While the certificate is not trusted or not precise enough, it
 // trains in rounds, each twice as long as the round before. After each round a certificate of few
 // draws decides whether to continue. The answer is a certificate of fresh draws from separate
-// random streams, so that stopping at the first good certificate does not select one that is good
-// by chance (package calibrate measures this). Tempered chains have to confirm the weights, unless
-// the target is a UnimodalTarget or its evidences are known or estimated for each model.
+// random streams, so that it is not good by chance because Solve stops at the first good
+// certificate. Tempered chains must confirm the weights, unless the target is a UnimodalTarget or
+// its evidences are known or estimated for each model.
 //
-// When ctx is cancelled Solve writes a checkpoint, if the configuration names one, and returns an
+// If ctx is cancelled, Solve writes a checkpoint, if the configuration names one, and returns an
 // error that wraps ctx.Err(). With Fit.Resume a later call continues from the checkpoint, and ends
 // with the same result, to the bit, as a run without interruption.
 func Solve(ctx context.Context, device *gpu.Device, target Target, cfg SolveConfig) (*Solution, error) {
@@ -38,8 +38,8 @@ func Solve(ctx context.Context, device *gpu.Device, target Target, cfg SolveConf
 	}
 	solution, err := s.solve(ctx)
 	if errors.Is(err, errBadStart) && s.t.anchored {
-		// as in Fit: the approximation at a mode of the largest model does not suit the other
-		// models
+		// the approximation at a mode of the largest model does not suit the other models, as in
+		// Fit
 		s.plan = plan{}
 		if err := s.open(ctx, false); err != nil {
 			return nil, err
@@ -75,10 +75,10 @@ func (s *solver) solve(ctx context.Context) (*Solution, error) {
 	}
 }
 
-// finish stores the posterior, with the plan before the last round, so that a resumed run makes the
-// last certificate again.
+// finish stores the posterior, with the plan before the last round, so that a resumed run repeats
+// the last certificate.
 func (s *solver) finish(before plan) (*Solution, error) {
-	if s.best.Sample.LogQ == nil { // no graph has made the variables of the flow yet
+	if s.best.Sample.LogQ == nil { // true if no graph has created the variables of the flow
 		space := s.target.Space()
 		if _, err := s.t.LogProb([][]int32{make([]int32, len(space.Cards()))}, mat.NewDense(1, space.Dim(), nil)); err != nil {
 			return nil, err
@@ -95,9 +95,9 @@ func (s *solver) finish(before plan) (*Solution, error) {
 }
 
 // Recertify certifies again the posterior that Fit or Solve stored in cfg.Fit.Checkpoint, for the
-// same target and configuration. cfg.Certify may ask for more draws or chains, or for the part of
-// one of several processes (CertifyConfig.Shard). Recertify neither trains nor writes files. With
-// the CertifyConfig of the earlier certificate, the certificate is the same to the bit.
+// same target and configuration. cfg.Certify may set more draws or chains, or share the work among
+// processes (CertifyConfig.Shard). Recertify neither trains nor writes files. With the
+// CertifyConfig of the earlier certificate, the certificate is the same to the bit.
 func Recertify(ctx context.Context, device *gpu.Device, target Target, cfg SolveConfig) (*Posterior, *Certificate, error) {
 	cfg.Fit.Resume = true
 	s := &solver{cfg: cfg, device: device, target: target, time: budget.Start(cfg.MaxTime)}
@@ -105,7 +105,7 @@ func Recertify(ctx context.Context, device *gpu.Device, target Target, cfg Solve
 	if err != nil {
 		return nil, nil, err
 	}
-	if len(info.Plan) == 0 { // a checkpoint of Fit
+	if len(info.Plan) == 0 { // the checkpoint comes from Fit
 		posterior, err := Load(device, target, cfg.Fit)
 		if err != nil {
 			return nil, nil, err

@@ -44,18 +44,18 @@ func (s *solver) nextWork(last SolveRound, perStep, perDraw float64) string {
 	return "training does not help any more: a richer flow may, or four times as many draws, for longer chains" + about(4*last.Seconds)
 }
 
-// lacking returns a text on how far weights are from being reliable, which follows the cost of one
-// more round of training. It returns "" if the weights are reliable or there are none.
+// lacking returns a text on how far weights are from being reliable, or "" if they are reliable or
+// there are none. The text follows the cost of another round of training in the advice.
 func (s *solver) lacking() string {
-	if !(s.best.KHat > psis.Reliable) { // NaN for chains
+	if !(s.best.KHat > psis.Reliable) { // KHat is NaN if chains gave the certificate
 		return ""
 	}
 	return fmt.Sprintf("; k̂ must fall from %.2f to %.1f, and the number of rounds that this takes is unknown", s.best.KHat, psis.Reliable)
 }
 
-// tooMany returns a text that the posterior is spread over more models than draws can show, or "".
-// The text is returned if the number of different models is at least half of the number of draws,
-// and ESS is too small. It comes before the advice to do more work, which would help less.
+// tooMany returns a text that the posterior is spread over more models than draws can show, or "":
+// the text if at least half of the draws are different models, and ESS is too small. It precedes
+// the advice to do more work, which would help less.
 func (s *solver) tooMany() string {
 	if c := s.best; c.Complete || 2*c.ModelsChecked < c.Draws || c.ESS >= verdict.DoubtfulESS {
 		return ""
@@ -63,8 +63,8 @@ func (s *solver) tooMany() string {
 	return fmt.Sprintf("fewer predictors (or other items) to choose from, or a prior of smaller models: %d draws were of %d different models, which the table does not distinguish; ", s.best.Draws, s.best.ModelsChecked)
 }
 
-// longest returns the seconds of the longest round without training. The last such round may have
-// been cut short.
+// longest returns the seconds of the longest round without training. The last round without
+// training may have been cut short, and counts too.
 func (s *solver) longest() (seconds float64) {
 	for _, round := range s.plan.Rounds {
 		if round.Work != Training {
@@ -98,7 +98,7 @@ func (s *solver) costs() (perStep, perDraw float64) {
 	return perStep, perDraw
 }
 
-// about returns a time in words, as an addition to the text of the work that takes it. It returns
+// about returns a time in words, for example to follow a text on the work that takes it. It returns
 // "" if the time is unknown.
 func about(seconds float64) string {
 	if seconds <= 0 {

@@ -10,12 +10,12 @@ import (
 type SolveConfig struct {
 	// Fit holds the settings of training. Fit.Steps is the largest total number of steps of all
 	// rounds; 0 stands for 3,150. If Fit.FirstRound is 0 it stands for 50. These defaults give six
-	// rounds, each of twice the steps of the one before. They bound only the time, since a
-	// certificate that suffices ends the rounds.
+	// rounds, each with twice as large a number of steps as the round before. They only bound the
+	// time, since a sufficient certificate ends the rounds.
 	Fit Config
 	// Certify holds the settings of certificates. Certify.Draws is the largest number of draws of
-	// each certificate. If Certify.Tolerance is 0 it stands for Precision. Certify.Confirm is set
-	// unless the target is a UnimodalTarget.
+	// each certificate. If Certify.Tolerance is 0 it stands for Precision. Solve sets
+	// Certify.Confirm unless the target is a UnimodalTarget.
 	Certify CertifyConfig
 	// Precision is the largest allowed standard error of the probabilities of models and of
 	// outcomes of sites; 0 stands for 0.005. The largest allowed standard error of means of
@@ -24,20 +24,20 @@ type SolveConfig struct {
 	// MaxTime, if not 0, is the time after which no new work starts and training stops. Modes and a
 	// first certificate of few draws are still computed. If MaxTime is 0, there is no limit while
 	// each round improves the certificate, and the limit is DefaultMaxTime after a round that did
-	// not improve it. Apart from these limits all decisions depend on draws and counts alone, so
-	// that a run that no limit ends gives the same bits on any machine for the same seed.
+	// not improve it. All other decisions depend only on draws and counts, so that a run that
+	// reaches no limit of time gives the same bits on any machine for the same seed.
 	MaxTime time.Duration
 	// Untrained leaves out all training and keeps q(m) unchanged, so that Solve certifies the
 	// starting point of Fit.
 	Untrained bool
 	// Lacks, if not nil, returns the name of a quantity for which a trusted certificate is still
-	// not good enough, such as an imprecise moment, or "" if there is none. Solve then trains, for
-	// a few rounds at most.
+	// not good enough, such as an imprecise moment, or "" if the certificate is good enough. Solve
+	// then trains for at most a few rounds.
 	Lacks func(*Certificate) string
 	// AnswerOnly leaves out work that only q needs: training after a sum over all models, and the
 	// densities of draws under q if the answer does not come from draws of q.
 	AnswerOnly bool
-	// Status, if not nil, is called with the next piece of work and the reason for it.
+	// Status, if not nil, is called with a text on the next work and the reason for it.
 	Status func(text string)
 	// Round, if not nil, is called after every round.
 	Round func(SolveRound)
@@ -90,22 +90,22 @@ type SolveRound struct {
 	Why string
 	// Steps is the total number of training steps up to this round.
 	Steps int
-	// Full reports whether Solve may end with the certificate: it has fresh draws, planned to
-	// suffice for the precision. Other certificates have few draws and only decide which work is
-	// next.
+	// Full reports whether Solve may end with the certificate, which then has fresh draws, planned
+	// to suffice for the precision. Other certificates have few draws and only decide the next
+	// work.
 	Full bool
 	// Verdict, KHat, ESS and Draws are values of the certificate. KHat is 0 if the certificate does
-	// not rest on weights, and 10 if there are too few weights to estimate it.
+	// not come from weights, and 10 if there are too few weights to estimate it.
 	Verdict Verdict
 	KHat    float64
 	ESS     float64
 	Draws   int
-	// Shortage is the factor by which the number of draws would have to grow for the required
+	// Shortage is the factor by which the number of draws would have to grow for the requested
 	// precision.
 	Shortage float64
 	// Divergence is Solution.Divergence of this round; 0 if unknown.
 	Divergence float64
-	// Seconds is the time of the round; 0 for rounds before a resumption.
+	// Seconds is the time of the round; 0 for rounds before the run was resumed.
 	Seconds float64 `json:"-"`
 }
 
@@ -113,7 +113,7 @@ type SolveRound struct {
 type Work int
 
 const (
-	// Starting: no training yet. The flow is the normal approximation at a mode, and q(m) the
+	// Starting: before any training. The flow is the normal approximation at a mode, and q(m) the
 	// result of a pilot run.
 	Starting Work = iota
 	// Training: steps of Fit were taken.
@@ -131,7 +131,7 @@ func (w Work) String() string { return workNames[w] }
 
 // Solution is the answer of Solve.
 type Solution struct {
-	// Posterior is the approximation q(m) q(θ | m), trained as far as was needed.
+	// Posterior is the approximation q(m) q(θ | m), as far as it was trained.
 	Posterior *Posterior
 	// Certificate is the answer with its verdict.
 	Certificate *Certificate
@@ -141,7 +141,8 @@ type Solution struct {
 	// certified posterior p. It measures how good q would be without weights. With AnswerOnly it is
 	// NaN if the answer needs no draws of q.
 	Divergence float64
-	// Training is the time spent on training by this process, without work before a resumption.
+	// Training is the time that this process spent on training, not counting interrupted runs
+	// before.
 	Training time.Duration
 	// Advice is a text on how to get a better answer, and about how long it would take. It is "" if
 	// the answer is trusted and precise enough.

@@ -10,8 +10,8 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// The target of the package example has normal posteriors, so that the untrained flow, which is the
-// normal approximation of each, suffices.
+// The posteriors of the target are normal. The untrained flow, which is the normal approximation of
+// each, therefore suffices.
 func ExampleSolve() {
 	models, err1 := space.NewSubsets(2, []int{0}, [][]int{{1}})
 	device, err2 := gpu.Open(gpu.Auto)

@@ -17,20 +17,20 @@ import (
 )
 
 const (
-	// checkBudget is the number of draws of a check in addition to the first draws of every model.
-	// ESS and SolveRound.Shortage then have errors of a few percent, and k̂ an error of 0.1.
+	// checkBudget is the number of draws of a preliminary certificate after the first draws of
+	// every model. ESS and SolveRound.Shortage then have errors of a few percent, and k̂ of 0.1.
 	checkBudget = 1 << 14
-	// fewestDraws is the least number of draws of a full certificate, unless CertifyConfig.Draws is
-	// smaller. The error of k̂ is then 0.05.
+	// fewestDraws is the smallest number of draws of a full certificate, unless CertifyConfig.Draws
+	// is smaller. With it the error of k̂ is 0.05.
 	fewestDraws = 1 << 15
-	// closeDivergence is the largest divergence KL(p ‖ q) of q from the posterior p, in nats, at
-	// which q needs no training if the answer does not need q. The geometric mean of q/p over draws
-	// of p is then at least 0.6.
+	// closeDivergence is a divergence KL(p ‖ q) of q from the posterior p, in nats. If it is
+	// smaller, and the answer does not need q, q needs no training: the geometric mean of q/p over
+	// draws of p is at least 0.6.
 	closeDivergence = 0.5
 )
 
-// check makes a preliminary certificate, of few draws, for the current q. It decides by the result
-// which stage is next.
+// check computes a preliminary certificate, of few draws, for the current q, which decides the next
+// stage.
 func (s *solver) check(ctx context.Context) error {
 	if s.needsPilot() {
 		s.say(s.plan.Why, "short chains, which q(m) learns from")
@@ -51,7 +51,7 @@ func (s *solver) check(ctx context.Context) error {
 	return s.next(ctx, now, visited)
 }
 
-// look makes the certificate of few draws of a round.
+// look computes the preliminary certificate of a round, of few draws.
 func (s *solver) look(ctx context.Context, round int) (*weighing, *models.Visited, error) {
 	cfg := s.cfg.Certify
 	cfg.preliminary, cfg.stream, cfg.byDraws = true, fmt.Sprintf("glance/%d", round), s.plan.ByDraws
@@ -60,17 +60,17 @@ func (s *solver) look(ctx context.Context, round int) (*weighing, *models.Visite
 	return certifyWithoutChains(ctx, s.t.evaluator, cfg)
 }
 
-// mayCollapse reports whether certification by the collapsed posterior (parameters integrated out)
-// is next. It follows a first certificate that is not trusted, of a run that began with the answer
-// of a network (Config.Begin), and is faster than the chains and training that would be needed
+// mayCollapse reports whether certification by the collapsed posterior (with parameters integrated
+// out) is next. It follows if the run began with the answer of a network (Config.Begin) and its
+// first certificate is not trusted. It is faster than the chains and training that would be needed
 // otherwise.
 func (s *solver) mayCollapse() bool {
 	return s.cfg.Fit.Begin != nil && s.plan.Full == 0 && s.t.engine.MayCollapse()
 }
 
 // collapse certifies by the collapsed posterior, which needs no training. If the result is not
-// trusted, weights and training follow, and the weights have to cover the regions that the
-// collapsed chains found.
+// trusted, weights and training follow. The weights must then cover the regions that the chains
+// over the collapsed posterior found.
 func (s *solver) collapse(ctx context.Context) error {
 	s.say(s.plan.Why, "populations and tempered chains over models and latent variables, without parameters")
 	cfg := s.cfg.Certify
@@ -98,29 +98,29 @@ func (s *solver) collapse(ctx context.Context) error {
 	return s.setStage(checking, Starting, c.Reasons[0], "weights of q")
 }
 
-// mayBear reports whether birth-death chains are next. Solve calls it if weights of models are not
-// good enough although q(m) was fitted to the models found.
+// mayBear reports whether chains that add and remove members of models (births and deaths) are
+// next. Solve asks if weights are not good enough although q(m) was fitted to the models found.
 func (s *solver) mayBear() bool {
 	return !s.plan.Born && !s.cfg.Untrained && s.t.engine.MayBear()
 }
 
-// mostBorn is the largest number of predictors for which birth-death chains come before fits of
-// q(m). The work of a birth is in proportion to their number. On four tables of 71 to 100 rows and
-// 4,000 predictors, where weights do not suffice, the chains begin after 8 to 16 processor seconds
-// instead of 47 to 80.
+// mostBorn is the largest number of predictors with which birth-death chains come before fits of
+// q(m). The work of each step of these chains is proportional to the number of predictors. On four
+// tables of 71 to 100 rows and 4,000 predictors, for which weights do not suffice, the chains then
+// begin after 8 to 16 processor seconds instead of 47 to 80.
 const mostBorn = 5000
 
-// birthsFirst reports whether birth-death chains come before fits of q(m), because the answer alone
-// is wanted and they take less time.
+// birthsFirst reports whether birth-death chains come before fits of q(m), because only the answer
+// is requested and the chains take less time.
 func (s *solver) birthsFirst() bool {
 	count, _ := space.Outcomes(s.t.engine.Space)
 	return s.t.engine.AnswerOnly && s.mayBear() && count <= mostBorn
 }
 
-// births certifies by birth-death chains. If the result is not trusted, Solve continues with the
-// stages that would have followed without these chains.
+// births certifies by birth-death chains. If the result is not trusted, Solve continues as if the
+// chains had not run.
 func (s *solver) births(ctx context.Context) error {
-	if s.last == nil { // in a resumed run: the models that weights found are needed below
+	if s.last == nil { // nil in a resumed run; the models that weights found are needed below
 		var err error
 		if s.last, _, err = s.look(ctx, len(s.plan.Rounds)-1); err != nil {
 			return s.stopped(err)
@@ -158,7 +158,7 @@ func (s *solver) births(ctx context.Context) error {
 	return s.setStage(checking, Refining, c.Reasons[0], "weights over models")
 }
 
-// needsPilot reports whether q(m) is an untrained network, and weights will come from its draws.
+// needsPilot reports whether q(m) is an untrained network from which models will be drawn.
 func (s *solver) needsPilot() bool {
 	_, network := s.t.Models.(*modeldist.Autoregressive)
 	fresh := s.plan.Work == Starting && s.t.config.Start == PilotStart
@@ -166,7 +166,7 @@ func (s *solver) needsPilot() bool {
 }
 
 // afterSum decides which stage is next after a sum over all models. The answer does not need q, but
-// q is trained if it is far from the answer and training helps. Nothing is trained if q(m) is a
+// q is trained if it is far from the answer and training helps. It is not trained if q(m) is a
 // network and the target computed the sum, or if the run began with the answer of a network
 // (Config.Begin).
 func (s *solver) afterSum(now SolveRound) error {
@@ -181,7 +181,7 @@ func (s *solver) afterSum(now SolveRound) error {
 }
 
 // next decides which stage follows a certificate of few draws. visited holds the models of the
-// certificate if it comes from evidences of models alone, and is nil otherwise.
+// certificate if it comes from evidences of models without draws of the flow, and is nil otherwise.
 func (s *solver) next(ctx context.Context, now SolveRound, visited *models.Visited) error {
 	why := s.shortcoming(now)
 	switch {
@@ -227,8 +227,8 @@ func (s *solver) trainNext(why string) error {
 	return s.setStage(training, Training, why, fmt.Sprintf("training %d more steps", r.last-r.first))
 }
 
-// shortcoming returns the reason why, judging by a certificate of few draws, a certificate of many
-// draws would not be trusted or not be precise. It returns "" if there is none.
+// shortcoming returns the reason why a certificate of many draws, judging by a certificate of few
+// draws, would not be trusted or not be precise. It returns "" if there is no such reason.
 func (s *solver) shortcoming(now SolveRound) string {
 	switch {
 	case now.KHat > psis.Reliable && s.last.Complete:
@@ -243,16 +243,16 @@ func (s *solver) shortcoming(now SolveRound) string {
 	return ""
 }
 
-// affordable reports whether the number of draws that precision and verdict need is within the
-// limit of a full certificate.
+// affordable reports whether the number of draws that the precision and the verdict need is within
+// the limit of a full certificate.
 func (s *solver) affordable(now SolveRound) bool {
 	full := float64(s.cfg.Certify.Draws)
 	least := verdict.DoubtfulESS / now.ESS * float64(now.Draws)
 	return math.Max(now.needed(), least) <= full
 }
 
-// unreliable returns the number of models of probability above proposalMass with unreliable
-// weights.
+// unreliable returns the number of models with unreliable weights and a probability above
+// proposalMass.
 func (c *weighing) unreliable() (count int) {
 	for _, model := range c.Models {
 		if model.Certified > proposalMass && model.KHat > psis.Reliable {
@@ -278,7 +278,7 @@ func (s *solver) train(ctx context.Context) error {
 	return s.t.save()
 }
 
-// certify makes a certificate of fresh draws, with chains if the weights are not trusted.
+// certify computes a full certificate of fresh draws, with chains if weights are not trusted.
 func (s *solver) certify(ctx context.Context) error {
 	cfg := s.cfg.Certify
 	cfg.stream, cfg.byDraws, cfg.witnesses, cfg.birthsNext = "certify", s.plan.ByDraws, s.plan.Witnesses, s.birthsFirst()
@@ -330,19 +330,19 @@ func (s *solver) certify(ctx context.Context) error {
 }
 
 // mostMore is the largest factor by which the number of draws of a trusted certificate may grow if
-// it is not precise enough. If more are needed training is cheaper. Half and twice give the same
-// answers (docs/benchmarks/constants.md).
+// it is not precise enough. If more draws are needed training is cheaper. Half and twice give the
+// same answers (docs/benchmarks/constants.md).
 const mostMore = 4
 
-// enlarged reports whether the certificate of a round was full, where the round is the given number
-// of rounds before the last. The certificate after it is then one with more draws.
+// enlarged reports whether an earlier round had a full certificate, so that the next full
+// certificate is an enlarged one. The argument before counts rounds back from the last one.
 func (s *solver) enlarged(before int) bool {
 	at := len(s.plan.Rounds) - 1 - before
 	return at >= 0 && s.plan.Rounds[at].Full
 }
 
-// fresh makes a full certificate. Chains check it if Confirm is set and the weights are good
-// enough, or if nothing else is left to try. If the weights are not trusted, training comes first.
+// fresh computes a full certificate. Chains check it if Confirm is set and the weights are good
+// enough, or if nothing else is left to try. Otherwise training comes first.
 func (s *solver) fresh(ctx context.Context, cfg CertifyConfig) (*weighing, error) {
 	few := cfg
 	few.Draws = s.draws()
@@ -368,8 +368,8 @@ func (s *solver) fits(draws int) bool {
 	return cfg.CheckSize(s.target) == nil
 }
 
-// draws returns the number of draws of a full certificate: twice the number that the last round
-// shows to be needed, at least fewestDraws and at most CertifyConfig.Draws.
+// draws returns the number of draws of a full certificate: twice the number needed according to the
+// last round, at least fewestDraws and at most CertifyConfig.Draws.
 func (s *solver) draws() int {
 	most := s.cfg.Certify.Draws
 	if len(s.plan.Rounds) == 0 {

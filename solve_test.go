@@ -19,8 +19,8 @@ import (
 	"github.com/transdim/vti/modeldist"
 )
 
-// bent is a conjugate model in which a parabola of the intercept is added to the other
-// coefficients. Evidences stay the same, and no normal distribution fits the posteriors.
+// bent is a conjugate model in which a parabola in the intercept is added to the other
+// coefficients. Evidences are unchanged, but no normal distribution fits the posteriors.
 type bent struct {
 	*conjugate
 	by float64
@@ -55,9 +55,9 @@ func (c *conjugate) inclusion() []float64 {
 	return inclusion
 }
 
-// requirePrecise checks the probabilities of columns. Their standard errors must be below
-// precision, and their errors at most five standard errors, which a right answer exceeds once in
-// 1.7 million comparisons.
+// requirePrecise checks the inclusion probabilities of columns. Their standard errors must be below
+// precision, and their errors at most five standard errors, which a right answer exceeds by chance
+// in one of 1.7 million comparisons.
 func requirePrecise(t *testing.T, c *vti.Certificate, exact []float64, precision float64) {
 	t.Helper()
 	require.Equal(t, vti.Trusted, c.Verdict, c.Reasons)
@@ -79,7 +79,7 @@ func TestSolveTrainsNothingWhereNothingIsMissing(t *testing.T) {
 	requirePrecise(t, solution.Certificate, target.inclusion(), 0.005)
 }
 
-// Solve trains until Lacks returns "", for three rounds at most.
+// Solve trains until the function Lacks returns "", but for three rounds at most.
 func TestSolveTrainsForWhatIsLacking(t *testing.T) {
 	testkit.Slow(t)
 	target, cfg := newConjugate(30, 3), hardConfig(t)
@@ -106,7 +106,7 @@ func TestSolveTrainsForWhatIsLacking(t *testing.T) {
 	}
 }
 
-// hardConfig makes Solve train on a bent target.
+// hardConfig returns settings with which Solve must train on a bent target.
 func hardConfig(t *testing.T) vti.SolveConfig {
 	fit := smallConfig()
 	fit.Steps, fit.FirstRound, fit.CheckpointEvery = 310, 10, 7
@@ -163,7 +163,7 @@ func TestSolveIsDeterministicAndResumes(t *testing.T) {
 			}
 		}
 		require.Equal(t, want.Rounds, got.Rounds)
-		// in text, NaN equals NaN
+		// compared as text, in which NaN equals NaN
 		require.Equal(t, fmt.Sprint(want.Certificate.Models), fmt.Sprint(got.Certificate.Models))
 		require.Equal(t, want.Certificate.Sample, got.Certificate.Sample)
 		requireSameFile(t, first.Fit.Checkpoint, cfg.Fit.Checkpoint)
@@ -203,11 +203,11 @@ func TestSolveIsDeterministicAndResumes(t *testing.T) {
 			same(cfg, solve(cfg))
 		})
 	}
-	second.Fit.Resume = true // resumed after its end
+	second.Fit.Resume = true // resumes a run that has ended
 	same(second, solve(second))
 }
 
-// At the time limit there is an answer with verdict and advice, from which a run can resume.
+// At the time limit Solve returns an answer with verdict and advice, from which a run can resume.
 func TestSolveStopsInTime(t *testing.T) {
 	target := bent{newConjugate(30, 3), 1}
 	cfg := hardConfig(t)
@@ -239,7 +239,7 @@ func TestSolveRefuses(t *testing.T) {
 		_, err := vti.Solve(t.Context(), device, target, cfg)
 		require.ErrorContains(t, err, want)
 	}
-	// the checkpoint of a fit has no plan
+	// a checkpoint of Fit has no plan
 	fit := hardConfig(t).Fit
 	fit.Steps = 10
 	_, err = vti.Fit(t.Context(), device, target, fit)

@@ -13,7 +13,7 @@ import (
 	"github.com/transdim/vti/internal/psis"
 )
 
-// solver is a Solve in progress.
+// solver is the state of a running Solve.
 type solver struct {
 	cfg      SolveConfig
 	device   *gpu.Device
@@ -23,15 +23,15 @@ type solver struct {
 	time     budget.Time
 	since    time.Time // the time at which the round began
 	training time.Duration
-	// last is the last certificate, full or of few draws, and best the best answer so far.
+	// last is the latest certificate, full or of few draws, and best the best answer so far.
 	last, best *weighing
 }
 
 // open creates the trainer, and restores the plan of the checkpoint if the run is resumed.
 func (s *solver) open(ctx context.Context, anchor bool) (err error) {
 	if s.t, err = newTrainer(ctx, s.device, s.target, s.cfg.Fit, anchor); err == nil {
-		// densities under q are needed if evidences are estimates: the divergence then decides
-		// whether q(m) is fitted to models
+		// densities under q are needed if evidences are estimates, since the divergence then
+		// decides whether q(m) is fitted to models
 		s.t.engine.AnswerOnly = s.cfg.AnswerOnly && s.t.engine.Exact()
 		s.t.Untrained = s.t.step == 0 && s.cfg.Fit.Begin == nil
 		s.t.plan, err = &s.plan, s.plan.restore(s.firstStage(), &s.t.config)
@@ -41,7 +41,7 @@ func (s *solver) open(ctx context.Context, anchor bool) (err error) {
 
 func (s *solver) firstStage() stage {
 	switch {
-	case s.cfg.Fit.Begin != nil && s.cfg.Certify.Confirm: // a network's answer is usually good enough, and chains are needed in any case
+	case s.cfg.Fit.Begin != nil && s.cfg.Certify.Confirm: // a network's answer is usually good enough, and must be checked by chains anyway
 		return certifying
 	case s.cfg.Fit.Begin == nil && !s.cfg.Untrained && s.t.engine.MayCollapse():
 		return collapsing
@@ -49,8 +49,8 @@ func (s *solver) firstStage() stage {
 	return checking
 }
 
-// late reports whether the time limit has passed. If MaxTime is 0, there is no limit while rounds
-// help, and then DefaultMaxTime.
+// late reports whether the time limit has passed: MaxTime or, if MaxTime is 0, DefaultMaxTime once
+// a round did not help.
 func (s *solver) late() bool {
 	if s.plan.Unhelpful > 0 {
 		return s.time.Or(DefaultMaxTime).Over()
@@ -97,7 +97,7 @@ func (s *solver) report(c *weighing, full bool) SolveRound {
 	return round
 }
 
-// say passes a description of the next work, and the reason for it, to Status.
+// say reports the next work, and the reason for it, to Status.
 func (s *solver) say(reason, description string) {
 	if s.cfg.Status != nil {
 		s.cfg.Status(reason + ": " + description)
@@ -119,17 +119,17 @@ type stage string
 
 const (
 	collapsing stage = "collapse"
-	checking   stage = "glance" // by a preliminary certificate
+	checking   stage = "glance" // preliminary certificate
 	training   stage = "train"
 	certifying stage = "certify"
 	birthing   stage = "births"
 	finished   stage = "finished"
 )
 
-// plan holds the progress of Solve, and is part of its checkpoints. All decisions follow from the
-// plan, the variables and the current certificate.
+// plan holds the progress of Solve, and is part of its checkpoints. All decisions depend on the
+// plan, the variables of q and the current certificate.
 type plan struct {
-	// Next is the next stage. Work and Why are the fields of SolveRound for its round.
+	// Next is the next stage. Work and Why will be the fields of its SolveRound.
 	Next stage
 	Work Work
 	Why  string
@@ -145,7 +145,7 @@ type plan struct {
 	// CutShort reports whether certification by the collapsed posterior, with parameters integrated
 	// out, was ended by the time limit.
 	CutShort bool `json:",omitempty"`
-	// Last reports whether the next full certificate is the last, since nothing is left to try.
+	// Last reports whether the next full certificate is the last: nothing else is left to try.
 	Last bool
 	// Witnesses holds points of posterior mass found by earlier certificates.
 	Witnesses witnesses `json:",omitempty"`
@@ -153,8 +153,8 @@ type plan struct {
 	Rounds []SolveRound
 }
 
-// restore reads the plan from the checkpoint if the run is resumed. Otherwise it begins a plan with
-// the stage first.
+// restore reads the plan from the checkpoint if the run is resumed. Otherwise the plan begins with
+// the stage in the argument first.
 func (p *plan) restore(first stage, fit *Config) error {
 	*p = plan{Next: first, Why: "before any training"}
 	if !fit.Resume {
@@ -170,29 +170,29 @@ func (p *plan) restore(first stage, fit *Config) error {
 	if err := json.Unmarshal(info.Plan, p); err != nil {
 		return fmt.Errorf("%s: the plan of Solve: %w", fit.Checkpoint, err)
 	}
-	if info.Step < fit.Steps { // the certificate was the last only because time was short
+	if info.Step < fit.Steps { // the earlier run ended only because time was short
 		p.Last = false
 	}
 	return nil
 }
 
 const (
-	// unknownKHat is stored in place of a k̂ for which there are too few draws.
+	// unknownKHat replaces a k̂ from too few draws, since only finite numbers can be stored.
 	unknownKHat = 10
 	// A round of training is helpful if it lowers a k̂ that is too large by at least helpfulKHat,
 	// or lowers the number of draws needed for the precision by at least the fraction helpfulDraws.
-	// Estimates of k̂ from 4,096 draws of a certificate of few draws have a standard error of about
-	// 0.1. Half and twice give the same answers (docs/benchmarks/constants.md).
+	// Estimates of k̂ from 4,096 draws have a standard error of about 0.1. Half and twice give the
+	// same answers (docs/benchmarks/constants.md).
 	helpfulKHat  = 0.05
 	helpfulDraws = 0.1
-	// patience is the number of consecutive rounds without help after which a full certificate is
-	// made, with chains, whatever is wrong. The first rounds are so short that, with tempering,
-	// they do not show their effect yet.
+	// patience is the number of consecutive rounds without help after which a full certificate,
+	// with chains, follows, even if weights are not good enough. The first rounds are so short
+	// that, with tempering, they do not show their effect yet.
 	patience = 3
 )
 
-// helped reports whether the certificate of a round is better than the best certificate of the
-// rounds before.
+// helped reports whether the certificate of a round is better than the best certificate of earlier
+// rounds.
 func helped(before []SolveRound, now SolveRound) bool {
 	bestKHat, bestDraws := math.Inf(1), math.Inf(1)
 	for _, round := range before {

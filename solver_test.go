@@ -16,9 +16,8 @@ import (
 	"github.com/transdim/vti/models"
 )
 
-// If no draw of a round has weight, its plan can still be stored. Before plans left out NaN, such
-// runs ended with an error at the next checkpoint, for example robust regressions on lists of
-// predictors.
+// If no draw of a round has weight, its plan can still be stored, since the plan leaves out NaN.
+// This occurs, for example, for robust regressions on lists of predictors.
 func TestRoundWithoutWeightsCanBeWritten(t *testing.T) {
 	s := &solver{t: &trainer{}, target: newNormals(t, 1), cfg: SolveConfig{Precision: 0.01}}
 	nan := math.NaN()
@@ -42,8 +41,8 @@ func TestCertificatesThatFallShortAreEnlarged(t *testing.T) {
 }
 
 // A run that begins with the answer of a network and needs confirmation by chains makes a full
-// certificate at once. Other runs start with a certificate of few draws. Without a previous round a
-// full certificate has fewestDraws draws.
+// certificate at once. Other runs start with a certificate of few draws. A full certificate without
+// a previous round has fewestDraws draws.
 func TestNetworksAreCertifiedAtOnce(t *testing.T) {
 	begun, confirmed := &Config{Begin: &Beginning{}}, SolveConfig{Certify: CertifyConfig{Confirm: true}}
 	for _, c := range []struct {
@@ -61,8 +60,7 @@ func TestNetworksAreCertifiedAtOnce(t *testing.T) {
 	require.Equal(t, 100, s.draws())
 }
 
-// A run that began with the answer of a network ends with an exact sum. Other runs continue with
-// training.
+// A run that began with the answer of a network ends after an exact sum. Other runs then train.
 func TestNothingIsTrainedBesideASum(t *testing.T) {
 	for _, beginning := range []*Beginning{nil, {}} {
 		s := &solver{t: &trainer{config: Config{Steps: 100}}, cfg: SolveConfig{Fit: Config{Begin: beginning}}, best: &weighing{Certificate: &Certificate{Complete: true}}}
@@ -78,7 +76,7 @@ func TestAdviceSaysHowLong(t *testing.T) {
 		{Work: Training, Steps: 50, Draws: 1000, Seconds: 10}, {Work: Weighing, Steps: 50, Draws: 1000, Seconds: 2},
 	}}
 	require.Regexp(t, `the next round of training has \d+ steps, which take about .*s here; k̂ must fall from 1\.25 to 0\.7, and the number`, s.advice())
-	s.best.KHat = math.NaN() // a certificate by chains
+	s.best.KHat = math.NaN() // as in a certificate by chains
 	require.NotContains(t, s.advice(), "k̂")
 	s.time, s.plan.CutShort = budget.Start(10*time.Second), true
 	require.Contains(t, s.advice(), "were stopped after 6s")
@@ -97,8 +95,8 @@ func (exactNormals) SampleParameters([]int32, int, *rand.Rand) (*mat.Dense, []fl
 	return nil, nil, nil
 }
 
-// If weights are of models alone, the advice is not a better flow. If hardly any model was drawn
-// twice, the advice is not more draws either.
+// If the weights are of models without parameters, the advice is not a better flow. If hardly any
+// model was drawn twice, the advice is not more draws either.
 func TestAdviceOnManyModels(t *testing.T) {
 	s := &solver{t: &trainer{evaluator: newEvaluator(&evaluate.Evaluator{Target: exactNormals{newNormals(t, 2)}}), config: Config{Steps: 100}}}
 	s.plan.Rounds = []SolveRound{{Work: Starting, Draws: 1000, Seconds: 3}}

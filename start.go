@@ -18,8 +18,8 @@ import (
 type Start int
 
 const (
-	// PilotStart: the flow starts at its anchor, the normal approximation at a mode of the largest
-	// model, and q(m) at the result of a pilot run (see the file pilot.go).
+	// PilotStart: the flow starts at the normal approximation at a mode of the largest model (its
+	// anchor), and q(m) at the result of a pilot run.
 	PilotStart Start = iota
 	// AnchorStart: the flow starts at its anchor, and there is no pilot run. A table q(m) starts at
 	// p(m).
@@ -34,14 +34,14 @@ var starts = enum.New[Start]("start", "pilot", "anchor", "identity")
 // String returns the name.
 func (s Start) String() string { return starts.String(s) }
 
-// MarshalText writes the name.
+// MarshalText writes the text of String.
 func (s Start) MarshalText() ([]byte, error) { return starts.Marshal(s) }
 
 // UnmarshalText reads the text of MarshalText.
 func (s *Start) UnmarshalText(text []byte) error { return starts.Unmarshal(text, s) }
 
-// Beginning is a q(m) q(θ | m) from which a fit starts instead of the prior and the anchor, such as
-// the answer of a network for many data sets (package amortize).
+// Beginning is a q(m) q(θ | m) from which a fit starts, such as the answer of a network for many
+// data sets (package amortize).
 type Beginning struct {
 	// LogModels holds log q(m) of all models, in the order of their index; nil stands for the
 	// prior.
@@ -54,15 +54,15 @@ type Beginning struct {
 	backbone string // description of the Backbone of the weights; "" if unknown
 }
 
-// ReadBeginning returns the Beginning (Posterior.Beginning) of the posterior with a Backbone that
-// Fit stored in the checkpoint at path.
+// ReadBeginning returns the Beginning (Posterior.Beginning) of a posterior with a Backbone that Fit
+// stored in the checkpoint at path.
 func ReadBeginning(path string) (*Beginning, error) {
 	info, err := checkpoint.ReadInfo(path)
 	if err != nil {
 		return nil, err
 	}
 	b := &Beginning{Weights: context.New().Checked(false)}
-	var stored struct{ Flow string } // as in Config.settings
+	var stored struct{ Flow string } // the field that Config.settings writes
 	if err := json.Unmarshal(info.Settings, &stored); err != nil {
 		return nil, fmt.Errorf("%s: want a checkpoint of a fit with a Backbone: %w", path, err)
 	}
@@ -71,7 +71,7 @@ func ReadBeginning(path string) (*Beginning, error) {
 	return b, err
 }
 
-// models returns q(m) as a table, without the models that log p(m) excludes.
+// models returns q(m) as a table, without the models that the prior excludes.
 func (b *Beginning) models(cards []int, logPrior []float64) (ModelDistribution, error) {
 	if b.LogModels == nil {
 		return modeldist.NewCategorical(cards, modeldist.CategoricalConfig{LogPrior: logPrior})
@@ -86,8 +86,7 @@ func (b *Beginning) models(cards []int, logPrior []float64) (ModelDistribution, 
 	return modeldist.NewCategorical(cards, modeldist.CategoricalConfig{LogPrior: logits})
 }
 
-// copyWeights copies the weights of the flow into the variables of a fit, which has no weights of
-// the flow yet.
+// copyWeights copies the variables of the flow into a fit, which has none yet.
 func (b *Beginning) copyWeights(into *context.Context, backbone Flow) error {
 	if !strings.HasPrefix(b.backbone, fmt.Sprint(backbone)) && b.backbone != "" {
 		return fmt.Errorf("vti.Config.Begin: got weights of %s, want %v", b.backbone, backbone)

@@ -18,7 +18,7 @@ func TestLargestModel(t *testing.T) {
 	require.Equal(t, []bool{true, true, true, true}, mask)
 }
 
-// Log priors are in the order of the index of models, for any number of chunks.
+// Log priors are in the order of the models' indices, for any number of chunks.
 func TestLogPriors(t *testing.T) {
 	device, err := gpu.Open(gpu.CPU)
 	require.NoError(t, err)

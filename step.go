@@ -18,9 +18,9 @@ import (
 	"github.com/transdim/vti/internal/train"
 )
 
-// stepGraph builds the graph of one training step, which changes variables. inputs is the batch of
-// a BatchedFlow. For learners it returns codes [B,S], rewards [B], movement, and whether to learn
-// (1 or 0).
+// stepGraph builds the graph of one training step, which changes variables. inputs holds the inputs
+// of a BatchedFlow. For learners (a q(m) with its own rule, or a surrogate) it returns codes [B,S],
+// rewards [B], movement, and whether to learn (1 or 0).
 func (t *trainer) stepGraph(ctx *Context, g *Graph, inputs []*Node) []*Node {
 	cfg, target := &t.config, t.Target
 	sp := target.Space()
@@ -46,10 +46,10 @@ func (t *trainer) stepGraph(ctx *Context, g *Graph, inputs []*Node) []*Node {
 	now := t.scheduleOf(ctx, step)
 	power := now.power(cfg.Tempering)
 	flowLoss := train.FiniteMean(evaluate.Float64(Sub(logQ, Mul(logJoint, ConvertDType(power, logJoint.DType())))))
-	// the part of log h that the loss of q(m) leaves out during annealing
+	// the part of log h that the loss of q(m) leaves out while evidences have a power below 1
 	held := Mul(logH64, OneMinus(now.annealed(cfg.Annealing)))
 	var scoreLoss, nonFinite *Node
-	modelRows := 1 // rows of a model
+	modelRows := 1 // number of rows of a model
 	if grouped, ok := cfg.Models.(GroupedModels); ok {
 		modelRows = grouped.Rows()
 		scoreLoss, nonFinite, loss = grouped.ScoreLoss(ctx.In(evaluate.ModelScope), codes, Sub(logH64, held))
@@ -86,7 +86,7 @@ func (t *trainer) stepGraph(ctx *Context, g *Graph, inputs []*Node) []*Node {
 	}
 	update := modelUpdate{modelVariables, modelGradients, codes, logModel, step, now.rate(cfg.ModelStep), apply}
 	learns := GreaterOrEqual(power, OnesLike(power))
-	if isAmortized { // q(m) stays unchanged
+	if isAmortized { // without a change of q(m)
 		learns = Const(g, false)
 	} else if cfg.holds() {
 		learns = LogicalAnd(learns, train.Released(ctx.InAbsPath("/"+trainScope), evaluate.Float64(logH), now.step, now.steps))
@@ -105,7 +105,7 @@ func (t *trainer) stepGraph(ctx *Context, g *Graph, inputs []*Node) []*Node {
 	return []*Node{codes, Neg(evaluate.Float64(logH)), movement(flowGradients, increments, apply), evaluate.Float64(learns)}
 }
 
-// densities draws parameters θ for models m and returns log q(θ | m) and log p(y, θ | m), [B].
+// densities draws parameters θ for models m and returns log q(θ | m) and log p(y, θ | m) [B].
 func (t *trainer) densities(ctx *Context, codes *Node, inputs []*Node) (logQ, logJoint *Node) {
 	if len(inputs) > 0 {
 		return t.Flow.(BatchedFlow).Densities(ctx.In(evaluate.FlowScope), codes, inputs)
@@ -127,7 +127,7 @@ func movement(gradients, increments []*Node, apply *Node) *Node {
 }
 
 // counters holds sums over all steps since the start of training. Sums, unlike averages, need no
-// reset and continue after a restart.
+// reset, and continue when a run is resumed.
 type counters struct {
 	loss, gradientNorm, nonFinite, skipped, entropy float64
 }
@@ -173,8 +173,8 @@ func (t *trainer) compile() (err error) {
 	if t.config.StepsPerLaunch == 1 || len(t.learners()) > 0 {
 		return nil
 	}
-	// Graphs have no loops: a graph of several steps contains a copy of the step for each, which
-	// reads the variables that the previous copy has changed.
+	// There are no loops in graphs: a graph of several steps has a copy of the step for each, which
+	// reads the variables that the previous copy changed.
 	t.several, err = context.NewExec(backend, t.Variables, func(ctx *Context, g *Graph) []*Node {
 		for range t.config.StepsPerLaunch {
 			step(ctx, g)
@@ -184,7 +184,7 @@ func (t *trainer) compile() (err error) {
 	return err
 }
 
-// batch returns the next step's inputs from the host.
+// batch returns the inputs of the next step that the processor (host) computes, for a BatchedFlow.
 func (t *trainer) batch(ctx gocontext.Context) ([]any, error) {
 	if batched, ok := t.Flow.(BatchedFlow); ok {
 		return batched.Batch(ctx, t.Device, t.step)
@@ -205,7 +205,7 @@ func (t *trainer) launch(inputs []any) error {
 	if err := t.learn(outputs); err != nil {
 		return err
 	}
-	// freed immediately, because the garbage collector does not see memory of the device
+	// at once, because the garbage collector does not count memory of the device
 	for _, output := range outputs {
 		if err := output.FinalizeAll(); err != nil {
 			return fmt.Errorf("freeing what was learned from: %w", err)
@@ -226,8 +226,8 @@ func (t *trainer) undisturbed(steps int) bool {
 	return t.step+steps <= t.round.last
 }
 
-// pilot makes the pilot run that is due. A pilot run that is stopped or fails leaves q(m) partly
-// fitted. The checkpoint therefore holds the state before the pilot run.
+// pilot carries out the pilot run that is due. Before it the state is saved in the checkpoint,
+// since a pilot run that is stopped or fails leaves q(m) partly fitted.
 func (t *trainer) pilot(ctx gocontext.Context) error {
 	if t.step > 0 {
 		if err := t.save(); err != nil {

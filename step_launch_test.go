@@ -13,7 +13,7 @@ import (
 	"github.com/transdim/vti/modeldist"
 )
 
-// watch opens the processor with a backend that counts launches and transfers as if it were a GPU.
+// watch opens the processor as a device that counts launches and transfers as if it were a GPU.
 func watch(t testing.TB) (*gpu.Device, *testkit.Watched) {
 	device := openDevice(t, gpu.CPU)
 	watched := &testkit.Watched{Backend: device.Backend()}
@@ -53,7 +53,7 @@ func TestTrainingStaysOnTheDevice(t *testing.T) {
 			}
 			_, err := vti.Fit(t.Context(), device, target, cfg)
 			require.NoError(t, err)
-			// 20 steps make five launches of four steps; the last step has a launch of its own
+			// of 20 steps, 16 take four launches of four steps; others are single
 			launches := map[int]int{1: 61, 4: 16}[several]
 			require.Equal(t, launches, training, name)
 			require.Equal(t, launches, watched.Launches, name)

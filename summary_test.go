@@ -7,8 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Coordinates of certified normals have the known moments, averaged over all models and over the
-// models that include the coordinate.
+// Coordinates of the certified target normals have their known moments, averaged over all models
+// and over the models that include the coordinate.
 func TestCoordinates(t *testing.T) {
 	target := newNormals(t, 3)
 	posterior := &Posterior{evaluator: newEvaluatorOf(t, target, 512)}

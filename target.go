@@ -19,12 +19,12 @@ type Context = context.Context
 // their prior probabilities, and for each the joint density of data and parameters.
 //
 // The methods build graphs. B is a batch of (model, parameters) pairs; computations have the float
-// type of theta. A Target never adds a density for inactive coordinates: q has the same density for
-// them, which cancels (the VTI paper, eq. 9).
+// type of theta. A Target has no density for inactive coordinates: it would be the same as their
+// density in q, which cancels (the VTI paper, eq. 9).
 type Target interface {
-	// Space returns the set of models and the coordinates that each uses.
+	// Space returns the set of models, with the coordinates that each model uses.
 	Space() space.Space
-	// LogPrior returns log p(m), normalised over the space if possible. [B,S] int32 -> [B].
+	// LogPrior returns log p(m), normalised over the space if possible: codes [B,S] int32 -> [B].
 	LogPrior(codes *graph.Node) *graph.Node
 	// LogJoint returns log p(y, θ | m), including the prior of the active coordinates and all
 	// constants, so that its exponential integrates to the evidence of m. It must not depend on
@@ -33,33 +33,33 @@ type Target interface {
 }
 
 // Flow is q(θ | m), given as a map of standard normal noise z to θ, in place of a flow of package
-// cosmic. Its variables live in the given context. All maps have the float type of z or theta.
+// cosmic. Its variables are in the given context. All maps have the float type of z or theta.
 type Flow interface {
 	// ToParams maps z [B,D] to theta [B,D] for models with masks mask [B,D] and features feats
-	// [B,C] (space.Features). Where mask is false theta equals z, and no other coordinate depends
-	// on this z. logDet [B] is log |det ∂θ/∂z| over the active coordinates.
+	// [B,C] (space.Features). Where mask is false theta equals z, and the other coordinates do not
+	// depend on this entry of z. logDet [B] is log |det ∂θ/∂z| over the active coordinates.
 	ToParams(ctx *Context, mask, feats, z *graph.Node) (theta, logDet *graph.Node)
-	// ToBase inverts ToParams; logDet belongs to the map from z to θ, as in ToParams.
+	// ToBase inverts ToParams. Its logDet too is the log determinant of the map from z to θ.
 	ToBase(ctx *Context, mask, feats, theta *graph.Node) (z, logDet *graph.Node)
 }
 
-// WeighedFlow is a Flow that estimates evidences with less error than one weight per draw would
-// give. An example is the flow of a model with plates, sets of exchangeable members such as groups
-// (package hbm): it computes a weight for each member and multiplies their means.
+// WeighedFlow is a Flow that estimates evidences with a smaller error than one weight for each draw
+// would give. An example is the flow of a model with plates, sets of exchangeable members such as
+// groups (package hbm): it computes a weight for each member and multiplies their means.
 type WeighedFlow interface {
 	Flow
 	// Weighed returns a Known whose Evidences use the flow with the variables of ctx. It is called
-	// for spaces whose models can be listed. It returns the zero Known if the models should be
-	// weighted by draws as usual.
+	// for spaces whose models can be listed. It returns the zero Known if the engine should weight
+	// draws of the flow instead.
 	Weighed(device *gpu.Device, ctx *Context) models.Known
 }
 
 // BatchedFlow is a Flow whose training steps each fit a part of the target, such as the data of
-// some groups, or one of many data sets. All other uses of the flow are for the whole target.
+// some groups, or one of many data sets. Outside training the flow is used for the whole target.
 type BatchedFlow interface {
 	Flow
-	// Batch returns the inputs of a training step from the host. step counts from 0. The inputs
-	// have the same shapes in all steps.
+	// Batch returns the inputs of a training step, computed on the processor (host). step counts
+	// from 0. The inputs have the same shapes in all steps.
 	Batch(ctx gocontext.Context, device *gpu.Device, step int) (inputs []any, err error)
 	// Densities draws parameters of models: codes [B,S] -> log q(θ | m) and log p(y, θ | m) of the
 	// part of the target that inputs selects, [B] Float64. The expectation of their difference over
@@ -80,7 +80,7 @@ type AmortizedFlow interface {
 // of each table. Methods take a variable by its scope and name.
 type TableFlow interface {
 	BatchedFlow
-	// Pace returns the factor on the learning rate for a variable.
+	// Pace returns the factor by which the learning rate is multiplied for a variable.
 	Pace(variable string) float64
 	// Used returns the numbers [n,1] int32 of the rows of a table that the graph last built by
 	// Densities uses, and the nodes [n,...] that hold these rows. A gradient with respect to the
@@ -89,7 +89,7 @@ type TableFlow interface {
 	Used(variable string) (rows, values *graph.Node)
 }
 
-// ModelDistribution is q(m), a distribution over codes. Its variables live in the given context. If
+// ModelDistribution is q(m), a distribution over codes. Its variables are in the given context. If
 // it has no variables training leaves it unchanged.
 type ModelDistribution interface {
 	// LogProb returns log q(m) of codes [B,S] int32 -> [B] float64.
@@ -98,11 +98,10 @@ type ModelDistribution interface {
 	Sample(ctx *Context, uniforms *graph.Node) *graph.Node
 }
 
-// GroupedModels is a ModelDistribution whose models take several consecutive rows of a batch. A
-// graph, for example, takes one row for every node. The log density of a model, under q(m), flow,
-// target or prior, is the sum of one part for each of its rows, and LogProb returns these parts.
-// The loss is computed by ScoreLoss, because only the distribution knows which choices change which
-// rows.
+// GroupedModels is a ModelDistribution whose models take several consecutive rows of a batch. If
+// models are graphs, for example, each node takes a row. The log density of a model, under q(m),
+// flow, target or prior, is the sum over its rows of the values that LogProb returns. The loss is
+// computed by ScoreLoss, because only the distribution knows which choices change which rows.
 type GroupedModels interface {
 	ModelDistribution
 	// Rows returns the number of rows of a model, which divides the size of every batch.
@@ -114,12 +113,12 @@ type GroupedModels interface {
 	ScoreLoss(ctx *Context, codes, logH *graph.Node) (scalar, nonFinite, losses *graph.Node)
 }
 
-// Learner is a ModelDistribution that learns from the rewards of its draws by its own rule, without
-// a gradient. Its methods are called from one goroutine, with the same context as LogProb and
-// Sample.
+// Learner is a ModelDistribution that learns from the rewards (negative losses) of its draws by its
+// own rule, without a gradient. Its methods are called from one goroutine, with the same context as
+// LogProb and Sample.
 type Learner interface {
 	ModelDistribution
-	// Begin starts anew, or continues from the state that Store left in ctx.
+	// Begin starts anew, or continues from the state that Store wrote to ctx.
 	Begin(ctx *Context) error
 	// Learn updates q(m) with a batch of drawn codes [B*S] and their rewards [B], log p(y, θ | m) −
 	// log q(θ | m) at a draw θ. movement is the change in nats of expected rewards since the last
@@ -133,8 +132,8 @@ type Learner interface {
 
 // QuadraticTarget is a Target that knows a quadratic approximation of the log density of each
 // model, which is exact for Gaussian densities. The last layer of the flow then maps to the normal
-// distribution of this approximation, model by model. For other targets it uses the Hessian at a
-// mode of the largest model, if a model uses all coordinates.
+// distribution of this approximation, for each model. For other targets one Hessian serves all
+// models, at a mode of the largest model, if it uses all coordinates.
 type QuadraticTarget interface {
 	Target
 	// Quadratic returns precision H [B,D,D], symmetric and positive definite on the active
@@ -146,8 +145,8 @@ type QuadraticTarget interface {
 
 // UnimodalTarget is a Target that knows whether the posterior of the parameters has one mode in
 // every model, as with log-concave likelihoods and priors. Solve then accepts weights that look
-// reliable. For any other Target tempered chains check the weights, which cannot show a mode where
-// no draw fell. A wrong claim leads to trust in wrong answers.
+// reliable. For any other Target tempered chains check the weights, since weights cannot show a
+// mode where no draw fell. A wrong claim leads to trust in wrong answers.
 type UnimodalTarget interface {
 	Target
 	// Unimodal reports whether the posterior of the parameters has one mode in every model.
@@ -155,7 +154,7 @@ type UnimodalTarget interface {
 }
 
 // unimodal reports whether a target states that every model has one mode, or that evidences come
-// from draws around modes, which requires one mode.
+// from draws around modes, for which it must have one mode.
 func unimodal(target Target) bool {
 	if u, ok := target.(UnimodalTarget); ok {
 		return u.Unimodal()
@@ -174,7 +173,7 @@ type KnownTarget interface {
 	Known() models.Known
 }
 
-// knownOf returns the Known of a target, which is zero unless it is a KnownTarget.
+// knownOf returns the result of the method Known of a target, or the zero value if it has none.
 func knownOf(target Target) models.Known {
 	if known, ok := target.(KnownTarget); ok {
 		return known.Known()

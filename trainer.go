@@ -25,18 +25,18 @@ const (
 type trainer struct {
 	*evaluator
 	config   Config               // defaults filled in
-	settings json.RawMessage      // the settings that a checkpoint stores
+	settings json.RawMessage      // the fields that a resumed run must share, as stored in checkpoints
 	step     int                  // steps taken
 	round    round                // the round of the next step
 	schedule *checkpoint.Schedule // schedule of checkpoints by time; nil without them
 
-	plan any // stored in checkpoints beside the variables: the plan of Solve; nil in Fit
+	plan any // stored in checkpoints with the variables: the plan of Solve; nil in Fit
 
 	exec       *context.Exec        // one step
 	several    *context.Exec        // Config.StepsPerLaunch steps; nil if there is one step in a launch
 	control    *modeldist.Surrogate // surrogate of the control variate SurrogateMean; otherwise nil
 	tablePrior []float64            // log p(m) of every model, for SurrogateMean
-	anchored   bool                 // whether the flow starts at a mode that newTrainer found
+	anchored   bool                 // whether the flow starts from the normal approximation at a mode that newTrainer found
 }
 
 // beginRound sets the round of the next steps. The start and the length of a round are variables of
@@ -67,20 +67,20 @@ func (t *trainer) reportAfter(step int) bool {
 	return step == 1 || step == t.round.last || step%t.config.LogEvery == 0
 }
 
-// saveAfter reports whether a checkpoint is due after a step, apart from the time.
+// saveAfter reports whether a checkpoint is due after a step by the number of steps.
 func (t *trainer) saveAfter(step int) bool {
 	return step == t.round.last || step%t.config.CheckpointEvery == 0
 }
 
 // round is a part of training with one cycle of the learning rate and, if any, of tempering.
 type round struct {
-	// first is the number of steps before the round, last the number at its end.
+	// first is the number of steps before the round, and last the number of steps at its end.
 	first, last int
 	// warmUp is the number of steps over which the learning rate rises.
 	warmUp int
 }
 
-// roundAt returns round k; the first is 0. Without FirstRound there is one round of all steps. With
+// roundAt returns round k, counted from 0. Without FirstRound there is one round of all steps. With
 // FirstRound each round is twice as long as the round before (warm restarts, Loshchilov and Hutter
 // 2017). In a short round the warm-up takes a fifth of the steps.
 func (c *Config) roundAt(k int) round {
@@ -92,7 +92,7 @@ func (c *Config) roundAt(k int) round {
 	return round{first, min(first+length, c.Steps), max(1, min(train.WarmUpSteps, length/5))}
 }
 
-// roundAfter returns the number of the round after the given number of steps.
+// roundAfter returns the number of the round that follows the given number of steps.
 func (c *Config) roundAfter(steps int) int {
 	k := 0
 	for c.roundAt(k).last <= steps && c.roundAt(k).last < c.Steps {
@@ -101,8 +101,8 @@ func (c *Config) roundAfter(steps int) int {
 	return k
 }
 
-// pilotStep returns the number of steps before the pilot run: the steps up to the end of tempering
-// in the round, or up to the start of the round without tempering.
+// pilotStep returns the number of steps before the pilot run, which follows tempering or, without
+// tempering, comes first in the round.
 func (r round) pilotStep(tempering float64) int {
 	return r.first + int(math.Ceil(tempering*float64(r.last-r.first)))
 }
@@ -111,7 +111,7 @@ func (r round) pilotStep(tempering float64) int {
 // round and the length of its warm-up.
 type schedule struct{ step, steps, warmUp *Node }
 
-// rate returns the learning rate of the step. largest is the rate after the warm-up.
+// rate returns the learning rate of the step. The argument largest is the rate after the warm-up.
 func (s schedule) rate(largest float64) *Node {
 	return train.RoundRate(s.step, largest, s.steps, s.warmUp)
 }
@@ -120,8 +120,8 @@ func (s schedule) rate(largest float64) *Node {
 // threefold. Half and twice give the same answers (docs/benchmarks/constants.md).
 const coldestPower = 0.1
 
-// power returns the exponent of the target, which rises linearly to 1 over the tempered share of
-// the round.
+// power returns the power of the target, which rises linearly to 1 over the share tempering of the
+// round.
 func (s schedule) power(tempering float64) *Node {
 	if tempering == 0 {
 		return OnesLike(s.step)
@@ -130,9 +130,9 @@ func (s schedule) power(tempering float64) *Node {
 	return MinScalar(AddScalar(rise, coldestPower), 1)
 }
 
-// annealed returns the exponent of the evidences that q(m) follows at the step. It rises to 1 over
-// the given share of the round, in proportion to the cube of the number of steps, since log
-// evidences differ by hundreds of nats.
+// annealed returns the power of the evidences that q(m) follows at the step. It rises to 1 over the
+// given share of the round, as the cube of the number of steps, since log evidences differ by
+// hundreds of nats.
 func (s schedule) annealed(share float64) *Node {
 	if share == 0 {
 		return OnesLike(s.step)

@@ -15,7 +15,7 @@ import (
 // because weights show nothing where no draw falls. Solve therefore keeps draws of earlier
 // certificates, called witnesses. For each later certificate it computes the weight that a draw at
 // each witness would have. If such a draw would hold more than a small share of the evidence
-// (thinShare), the certificate has not seen the region of the witness.
+// (thinShare), the region of the witness counts as unseen by the certificate.
 
 // witness is a point found by an earlier certificate.
 type witness struct {
@@ -32,24 +32,24 @@ type witness struct {
 type witnesses [][]witness
 
 const (
-	// mostWitnesses is the number of witnesses of largest LogMass that are kept of each group, and
-	// mostGroups the number of the latest groups that are kept. Half and twice give the same
-	// answers (docs/benchmarks/constants.md).
+	// mostWitnesses is the number of witnesses of each group that are kept, the ones of largest
+	// LogMass, and mostGroups the number of groups that are kept, the latest ones. Half and twice
+	// give the same answers (docs/benchmarks/constants.md).
 	mostWitnesses = 32
 	mostGroups    = 32
-	// thinShare is the largest share of the evidence that a single draw may have if the certificate
-	// has seen the region of the draw. It is half of the tolerated error of a probability.
+	// thinShare is a share of the evidence. If a single draw in a region has a larger share, the
+	// certificate has not seen the region. It is half of the tolerated error of a probability.
 	thinShare = 0.005
 )
 
-// heaviestOf returns the mostWitnesses witnesses of largest LogMass of a group.
+// heaviestOf returns the mostWitnesses witnesses of a group with the largest LogMass.
 func heaviestOf(group []witness) []witness {
 	group = slices.DeleteFunc(group, func(w witness) bool { return !finite(w.LogMass) || !finite(w.LogP) })
 	slices.SortStableFunc(group, func(a, b witness) int { return cmp.Compare(b.LogMass, a.LogMass) })
 	return slices.Clone(group[:min(len(group), mostWitnesses)])
 }
 
-// add adds the groups of a certificate, and drops the oldest beyond mostGroups.
+// add adds the groups of a certificate, and drops the oldest groups in excess of mostGroups.
 func (w *witnesses) add(groups ...[]witness) {
 	for _, group := range groups {
 		if len(group) > 0 {
@@ -83,7 +83,7 @@ func (w witnesses) unseen(logWeight []float64, logEvidence float64) (most float6
 	return most
 }
 
-// judgeUnseen lowers the verdict if witnesses show a region that the certificate has not seen.
+// judgeUnseen lowers the verdict if witnesses lie in regions that the certificate has not seen.
 func (c *weighing) judgeUnseen(w witnesses) error {
 	if len(w) == 0 {
 		return nil
@@ -99,12 +99,12 @@ func (c *weighing) judgeUnseen(w witnesses) error {
 	return nil
 }
 
-// mostCompared is the number of draws of chains that are weighted under the proposals of a
-// certificate. verdict.DoubtfulMissed corresponds to 20 of these draws.
+// mostCompared is the number of draws of chains whose weights under the proposals of a certificate
+// are computed. verdict.DoubtfulMissed corresponds to 20 of these draws.
 const mostCompared = 4096
 
 // unseenOf returns, as witnesses, the draws of chains in regions that the certificate by weights
-// has not seen, and their share of all draws of the chains. It returns none if the weights do not
+// has not seen, and their share of all draws of the chains. It returns nil if the weights do not
 // come from draws of parameters.
 func (c *weighing) unseenOf(chains *Certificate) (unseen []witness, share float64, err error) {
 	sample := &chains.Sample
@@ -126,7 +126,7 @@ func (c *weighing) unseenOf(chains *Certificate) (unseen []witness, share float6
 }
 
 // testimony returns witnesses from the draws of chains, which together represent the whole
-// posterior mass. It returns none if the evidence by the chains is unknown.
+// posterior mass. It returns nil if the evidence by the chains is unknown.
 func testimony(c *Certificate) []witness {
 	return heaviestOf(evenly(witnessesOf(&c.Sample, mostCompared), c.LogEvidence))
 }
@@ -140,8 +140,8 @@ func witnessesOf(s *WeightedSample, most int) (group []witness) {
 	return group
 }
 
-// evenly returns at most mostWitnesses witnesses of a group, evenly spaced, which share the given
-// mass equally.
+// evenly returns at most mostWitnesses witnesses of a group, evenly spaced, each with an equal part
+// of the given mass.
 func evenly(group []witness, logMass float64) []witness {
 	kept := make([]witness, min(len(group), mostWitnesses))
 	for k := range kept {
@@ -160,7 +160,7 @@ func (s *importanceSampler) weightsAt(models []int, theta [][]float64) ([]float6
 	for start := 0; start < len(models); start += batch {
 		rows, codes, points := min(batch, len(models)-start), make([]int32, batch*sites), make([]float64, batch*dim)
 		for row := range batch {
-			at := start + row%rows // a last batch that is not full repeats its points
+			at := start + row%rows // the last batch repeats points if it is not full
 			copy(codes[row*sites:], s.codes[models[at]])
 			copy(points[row*dim:], theta[at])
 		}
@@ -205,8 +205,8 @@ func (s *importanceSampler) place(w witnesses, logPrior []float64) witnessed {
 	return placed
 }
 
-// shares returns the log of the amount p(m) w / n that a draw at each witness would add to the
-// evidence. w is the weight of the draw and n, an entry of draws, the number of draws of its model.
+// shares returns the logs of the amounts p(m) w / n that draws at the witnesses would add to the
+// evidence, where w is the weight of a draw and n, an entry of draws, the number for its model.
 func (s *importanceSampler) shares(witnesses witnessed, draws []float64, logPrior []float64) ([]float64, error) {
 	weights, err := s.weightsAt(witnesses.models, witnesses.theta)
 	for k := range weights {
@@ -242,13 +242,13 @@ type weighing struct {
 	unseen bool
 	// witnesses are for later certificates.
 	witnesses witnesses
-	// shares returns, for each witness, the log of the amount that a draw at the witness would add
-	// to the evidence. It is nil if the weights do not belong to draws of parameters, and is set to
-	// nil to release the sampler.
+	// shares returns the logs of the amounts that draws at witnesses would add to the evidence. It
+	// is nil if the weights do not belong to draws of parameters, or after the sampler was
+	// released.
 	shares func(witnesses) ([]float64, error)
 	// byFlow reports whether a WeighedFlow estimated the evidences. Such a flow integrates out the
-	// parameters of each member of a plate (such as each group) separately. If such a flow fails,
-	// chains over the parameters of all members do not mix either. So chains can confirm its answer
+	// parameters of each member of a plate (such as each group) separately. If it fails, chains
+	// over the parameters of all members do not mix either, so that chains can confirm its answer
 	// but not replace it.
 	byFlow bool
 }
@@ -258,14 +258,14 @@ type weighing struct {
 // points (models.Known.ModeStarts). If the weight of a point contradicts the draws of the
 // certificate, a search for a mode starts at the point.
 
-// These constants are the largest numbers of points that are weighted, of one model and of all
-// models together. The densities of the points of a model take a batch or two.
+// These bound the numbers of points of one model, and of all models together, that are weighted.
+// The densities of the points of a model take a batch or two.
 const (
 	mostStarts    = 512
 	mostAllStarts = 1 << 14
 )
 
-// addModeStarts adds to at the points that the target names (models.Known.ModeStarts).
+// addModeStarts adds the points that the target names (models.Known.ModeStarts) to the witnesses.
 func (s *importanceSampler) addModeStarts(witnesses *witnessed, logPrior []float64) error {
 	starts := s.evaluator.engine.Known.ModeStarts
 	if starts == nil {

@@ -13,9 +13,9 @@ import (
 	"github.com/transdim/vti/lab/testkit"
 )
 
-// copied is a conjugate model with a copy of its posterior, with a tenth of the mass, at a distant
-// value of the intercept. The evidences are unchanged. No draw of a flow at the larger mode reaches
-// the copy.
+// copied is a conjugate model to whose posterior a copy with a tenth of the mass is added, at a
+// distant value of the intercept. The evidences are unchanged. No draw of a flow at the larger mode
+// reaches the copy.
 type copied struct {
 	*conjugate
 	apart float64
@@ -26,7 +26,7 @@ const copyShare = 0.1
 // Unimodal returns false, since there are two modes.
 func (copied) Unimodal() bool { return false }
 
-// deceived is a copied that wrongly claims to have one mode.
+// deceived is a copied target that wrongly claims to have one mode.
 type deceived struct{ copied }
 
 func (deceived) Unimodal() bool { return true }
@@ -45,8 +45,8 @@ func (c *conjugate) logEvidence() float64 {
 	return logsum.Of(evidences) - math.Log(float64(len(evidences)))
 }
 
-// Weights alone trust an answer that has missed a mode. Chains reveal the mode and lead to
-// proposals there. Chains run unless the target claims one mode or the caller excludes chains.
+// Weights that have missed a mode give an answer that is trusted without chains. Chains reveal the
+// mode, and run unless the target claims one mode or the caller excludes chains.
 func TestChainsShowWhatWeightsHaveMissed(t *testing.T) {
 	testkit.Slow(t)
 	target := copied{newConjugate(30, 2), 6}
@@ -68,7 +68,7 @@ func TestChainsShowWhatWeightsHaveMissed(t *testing.T) {
 			require.Equal(t, vti.Trusted, c.Verdict, c.Reasons)
 			require.Equal(t, vti.Weights, c.Basis)
 			require.True(t, c.Confirmed)
-			// five standard errors: a false alarm in 1.7 million
+			// five standard errors: a false alarm in 1.7 million comparisons
 			require.InDelta(t, target.logEvidence(), c.LogEvidence, 5*c.LogEvidenceSE)
 			require.Less(t, c.LogEvidenceSE, 0.02)
 			inCopy := 0.0
@@ -82,7 +82,7 @@ func TestChainsShowWhatWeightsHaveMissed(t *testing.T) {
 	}
 }
 
-// A mode that short chains found is kept, although longer chains miss it with this seed.
+// A mode that short chains found stays in the answer although longer chains miss it.
 func TestWhatShortChainsFindStaysFound(t *testing.T) {
 	target := copied{newConjugate(30, 2), 6}
 	cfg := vti.SolveConfig{Fit: vti.Config{Seed: 2}, Untrained: true}
@@ -90,14 +90,14 @@ func TestWhatShortChainsFindStaysFound(t *testing.T) {
 	answer, err := vti.Solve(t.Context(), openDevice(t, gpu.CPU), target, cfg)
 	require.NoError(t, err)
 	c := answer.Certificate
-	// five standard errors: a false alarm in 1.7 million
+	// five standard errors: a false alarm in 1.7 million comparisons
 	require.InDelta(t, target.logEvidence(), c.LogEvidence, 5*c.LogEvidenceSE)
 	require.Less(t, c.LogEvidenceSE, 0.02)
 }
 
-// A mode found by an earlier certificate is not lost if the flow proposes nothing there. Weights
-// model by model get an additional proposal at the mode. Joint weights, which have no other
-// proposals than the flow, are doubtful.
+// A mode found by an earlier certificate is not lost if the flow proposes nothing there. If models
+// are weighted one by one, an additional proposal covers the mode. Joint weights, which have only
+// proposals of the flow, are doubtful.
 func TestWitnessesShowALostMode(t *testing.T) {
 	target := copied{newConjugate(30, 2), 6}
 	posterior, err := vti.Fit(t.Context(), openDevice(t, gpu.CPU), target, vti.Config{Seed: 3, Steps: 1})
@@ -119,7 +119,7 @@ func TestWitnessesShowALostMode(t *testing.T) {
 		want, _, _, _ := target.exact(model.Code)
 		if model.Code[0] == 1 && model.Code[1] == 0 {
 			require.InDelta(t, want, model.LogEvidence, 5*model.LogEvidenceSE)
-		} else { // no witness of the mode
+		} else { // no witness is at the mode
 			require.InDelta(t, want+math.Log1p(-copyShare), model.LogEvidence, 5*model.LogEvidenceSE+1e-3)
 		}
 	}

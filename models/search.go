@@ -17,8 +17,8 @@ const (
 	searchSteps  = 400
 )
 
-// search looks for models that q(m) does not propose. It first looks for members that have an
-// effect only together. It then runs Metropolis-Hastings chains over models, which start from the
+// search looks for models that q(m) does not propose. First it searches for members that have an
+// effect only together. Then it runs Metropolis-Hastings chains over models, which start from the
 // most probable, smallest and largest models of the certificate, from draws of q(m), and from
 // models with members that have an effect only together. It adds the visited models to x.
 func (x *Visited) search(ctx context.Context, c *Certificate, stream string) error {
