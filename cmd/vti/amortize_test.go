@@ -14,7 +14,7 @@ import (
 
 // The file of a trained network is not overwritten, and unsuitable tables are refused. A selection
 // that starts from the network has a certificate for its own table. An answer that is exact without
-// the network is exact with it.
+// the network is also exact with it.
 func TestAmortizeAndFrom(t *testing.T) {
 	dir := t.TempDir()
 	network := filepath.Join(dir, "network.vti")
@@ -35,7 +35,7 @@ func TestAmortizeAndFrom(t *testing.T) {
 	got = vtiCommand(t, "amortize", "varsel", "--resume", network, "--steps", "9")
 	require.Equal(t, shell.StatusUsage, got.status)
 	require.Contains(t, got.stderr, "leave out --steps")
-	got = vtiCommand(t, "amortize", "varsel", "--resume", network, "-q", "--held-out", "0") // its training is finished
+	got = vtiCommand(t, "amortize", "varsel", "--resume", network, "-q", "--held-out", "0") // the training of the network is finished
 	require.Zero(t, got.status, got.stderr)
 
 	hald := testdata(t, "hald.csv")
@@ -71,7 +71,7 @@ func TestAmortizeAndFrom(t *testing.T) {
 		require.NotZero(t, got.status, c.args)
 		require.Contains(t, got.stderr, c.want)
 	}
-	release, err := rundir.LockFile(network) // as another process that trains it does
+	release, err := rundir.LockFile(network) // like another process that trains the network
 	require.NoError(t, err)
 	got = vtiCommand(t, "amortize", "varsel", "--resume", network)
 	require.Equal(t, shell.StatusUsage, got.status)

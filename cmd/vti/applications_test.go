@@ -58,7 +58,7 @@ func (f *toyFlags) Begin(_ context.Context, run *application.Asked[*runs.Asked[i
 	}}, nil
 }
 
-// toy is an application defined in this file alone and added to the registry.
+// toy is an application that only this file defines and adds to the registry.
 var toy = &application.Application{
 	About: "rows",
 	Commands: []application.Command{{Name: "toy", New: func(a *shell.App) *cobra.Command {
@@ -67,7 +67,8 @@ var toy = &application.Application{
 	Open: application.OpenResult[*toyResult],
 }
 
-// An application is one value of the registry. All commands that work on runs need nothing else.
+// An application is one value in the registry. Commands on runs of every application need only
+// this.
 func TestAnApplicationIsOneValue(t *testing.T) {
 	emptyDir(t, "data.csv", collider(7))
 	vti := func(args ...string) outcome {

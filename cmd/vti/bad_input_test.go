@@ -16,7 +16,7 @@ import (
 // good is a small valid table.
 const good = "a,b,c,y\n1,2,u,3\n2,5,v,4.5\n4,3,u,1\n5,1,v,7\n7,2,u,6\n"
 
-// wide returns a table with more predictors than a table of q(m) can hold models.
+// wide returns a table with more predictors than suit a q(m) that is a table of all models.
 func wide(predictors int) string {
 	var table strings.Builder
 	for j := range predictors {
@@ -37,7 +37,7 @@ func wide(predictors int) string {
 func TestBadInput(t *testing.T) {
 	for name, test := range map[string]struct {
 		content, args string
-		want          []string // in the message
+		want          []string // texts in the message
 	}{
 		"no such file":        {good, "nosuch.csv --target y", []string{"nosuch.csv: no such file"}},
 		"not a table":         {"\x7fELF\x02\x01\x00", "data.csv --target y", []string{"data.csv: not a table"}},
@@ -158,8 +158,8 @@ func TestBadUsageOfOtherCommands(t *testing.T) {
 	}
 }
 
-// TestDegenerateAndMissingDropped checks the two ways to mend a table, and the note of dropped
-// items.
+// TestDegenerateAndMissingDropped checks the two options that drop degenerate columns and rows with
+// missing cells, and the note of dropped items.
 func TestDegenerateAndMissingDropped(t *testing.T) {
 	emptyDir(t, "data.csv", "a,b,k,y\n1,2,1,3\n2,4,1,4\n4,8,1,9\n5,NA,1,2\n6,12,1,7\n")
 	got := mustRun(t, "exact", "data.csv", "--target", "y", "--na", "drop", "--drop-degenerate", "--quiet")

@@ -17,7 +17,7 @@ import (
 	"github.com/transdim/vti/varsel"
 )
 
-// parties returns made-up rows of categories without an order: age goes with the second.
+// parties returns rows with categories without an order. At greater age the second is more likely.
 func parties(rows int) string {
 	random := rand.New(rand.NewPCG(3, 4))
 	var text strings.Builder
@@ -91,7 +91,7 @@ func TestLeavingOutTheOnlyRowOfACategory(t *testing.T) {
 	groups := found.Runs[0].ByGroup.Groups
 	require.Len(t, groups, 8)
 	for _, g := range groups {
-		require.Equal(t, g.Group == "4", float64(g.ELPD) < -2.5, "%v", g) // a category that was never seen
+		require.Equal(t, g.Group == "4", float64(g.ELPD) < -2.5, "%v", g) // without its row, category 4 was never seen
 	}
 }
 

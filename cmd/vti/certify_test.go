@@ -12,7 +12,8 @@ import (
 	"github.com/transdim/vti/lab/testkit"
 )
 
-// Joined shards of a certificate give the result of one machine, except for times and directory.
+// Processes that share a certification (shards) give the result of one, but for times and
+// directory.
 func TestCertifyByShards(t *testing.T) {
 	testkit.Long(t)
 	emptyDir(t, "none", "")

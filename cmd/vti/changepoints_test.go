@@ -12,7 +12,7 @@ import (
 	"github.com/transdim/vti/cmd/internal/shell"
 )
 
-// The first line after the description of the problem has the answer, and JSON has the same answer.
+// The first line after the description of the problem is the answer, and JSON has the same answer.
 func TestChangepoints(t *testing.T) {
 	rows := []string{"week,cases"}
 	for i, count := range []string{"2", "1", "3", "2", "0", "2", "1", "9", "8", "11", "7", "10", "9", "8"} {
@@ -49,8 +49,8 @@ func TestChangepointsRefusesBadInput(t *testing.T) {
 		require.Contains(t, got.stderr, test.want)
 		require.Equal(t, ".\ndata.csv", entries(t))
 	}
-	// That the values have no noise is found only during the sums, after the run directory has been
-	// created. The directory is removed again.
+	// The sums find that the values have no noise, after the run directory has been created. The
+	// directory is removed again.
 	rows := []string{"t,y"}
 	for i := range 40 {
 		rows = append(rows, fmt.Sprintf("%d,%d", i, i/20))

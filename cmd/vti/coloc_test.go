@@ -11,8 +11,8 @@ import (
 	"github.com/transdim/vti/varsel/colocate"
 )
 
-// vti coloc says that two runs used one table, repeats a verdict that is not trusted, and refuses a
-// prior that it cannot use.
+// vti coloc says that two runs used one table, repeats a verdict that is not trusted, and returns
+// an error for an invalid prior.
 func TestColocCommand(t *testing.T) {
 	emptyDir(t, "", "")
 	mustRun(t, "exact", testdata(t, "hald.csv"), "--target", "y", "--out", "exact", "--quiet")

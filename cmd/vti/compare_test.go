@@ -127,7 +127,7 @@ func TestCompareGraphs(t *testing.T) {
 	assert.Contains(t, other.stderr, "run is about graphs and selection about variable selection: there is nothing to compare")
 }
 
-// Regressions of one response with different formulas compare by evidences and common parameters.
+// Regressions of one response with different formulas have comparable evidences and parameters.
 func TestCompareRegressions(t *testing.T) {
 	testkit.Long(t)
 	emptyDir(t, "", "")

@@ -40,7 +40,7 @@ func decodeDag(t *testing.T, text string) *dag.Result {
 	return &result
 }
 
-// vti dag and vti exact dag give the same answer, and leave the files that they name.
+// vti dag and vti exact dag give the same answer, and write the files that they name.
 func TestDagAgreesWithExact(t *testing.T) {
 	testkit.Slow(t)
 	emptyDir(t, "data.csv", collider(60))
@@ -94,7 +94,7 @@ func TestDagAgreesWithExact(t *testing.T) {
 	})
 }
 
-// A network recovers a mechanism that no line can: y = |x| + noise.
+// A mechanism that is a network recovers y = |x| + noise, which a linear mechanism cannot.
 func TestDagWithNetworks(t *testing.T) {
 	random := rand.New(rand.NewPCG(7, 8))
 	text := "x,y\n"
@@ -112,8 +112,8 @@ func TestDagWithNetworks(t *testing.T) {
 	require.Less(t, float64(linear.Edges[0].Prob)+float64(linear.Edges[0].ProbReverse), 0.5)
 }
 
-// Chains over graphs agree with sums over all graphs. They can be resumed from the start of a round
-// with the same answer. Sums cannot be resumed.
+// Chains over graphs agree with sums over all graphs. Runs by chains can be resumed from the start
+// of a round with the same answer; runs by sums cannot.
 func TestDagByChains(t *testing.T) {
 	emptyDir(t, "data.csv", collider(40))
 	out := mustRun(t, "dag", "data.csv", "--structure", "chains", "--chains", "3", "--rounds", "3", "--out", "out", "--quiet").stdout
@@ -209,7 +209,7 @@ func TestDagBadInput(t *testing.T) {
 	}
 }
 
-// Impossible requests fail before anything is written: columns that others determine, too many
+// Impossible requests fail before anything is written: columns that depend on each other, too many
 // columns, and impossible simulation files.
 func TestDagRefusesFirst(t *testing.T) {
 	emptyDir(t, "copy.csv", "a,b,c\n1,2,1\n2,4,3\n3,6,2\n5,10,4\n")

@@ -17,7 +17,7 @@ import (
 	"github.com/transdim/vti/cmd/internal/shell"
 )
 
-// Impossible sizes are refused with the memory that they would need, and nothing is written.
+// Impossible sizes are an error that states the memory that they need, and nothing is written.
 func TestImpossibleSizesAreRefused(t *testing.T) {
 	emptyDir(t, "data.csv", collider(40))
 	rows := "y,x,g\n1,2,a\n2,3,a\n4,1,b\n5,2,b\n3,3,a\n6,1,b\n2,5,c\n1,4,c\n"
@@ -43,8 +43,8 @@ func TestImpossibleSizesAreRefused(t *testing.T) {
 	}
 }
 
-// Column names may contain line breaks, for example if they come from spreadsheets. Tables have
-// spaces in their place.
+// Column names may contain line breaks, for example from spreadsheets. Printed tables have spaces
+// in their place.
 func TestLineBreaksInNames(t *testing.T) {
 	emptyDir(t, "data.csv", "\"first\nname\",b,\"the\r\ntarget\"\n1,2,3\n2,5,4.5\n4,3,1\n5,1,7\n7,2,6\n")
 	got := mustRun(t, "exact", "data.csv", "--target", "the target", "--quiet", "--out", "run")
@@ -78,7 +78,7 @@ func TestStandardOutputIsFull(t *testing.T) {
 	}
 }
 
-// A panic becomes one line that says whose fault it is and names the run; --stack adds the stack.
+// A panic becomes a line that blames the program and names the run; --stack adds the stack.
 func TestDefect(t *testing.T) {
 	var stderr bytes.Buffer
 	a := &shell.App{Stderr: &stderr, Dir: "runs/one"}
@@ -110,7 +110,7 @@ func TestDidYouMean(t *testing.T) {
 	}
 }
 
-// The shell completes the columns of the table, and the last one of a list.
+// The shell completes columns of the table, also at the end of a list of columns.
 func TestColumnsComplete(t *testing.T) {
 	emptyDir(t, "data.csv", good)
 	for args, want := range map[string]string{
@@ -134,7 +134,7 @@ func TestHelpFits(t *testing.T) {
 	walk = func(cmd *cobra.Command, path []string) {
 		paths = append(paths, path)
 		for _, sub := range cmd.Commands() {
-			if sub.Name() != "completion" && !sub.Hidden { // cobra's own
+			if sub.Name() != "completion" && !sub.Hidden { // except commands that cobra adds
 				walk(sub, append(append([]string(nil), path...), sub.Name()))
 			}
 		}

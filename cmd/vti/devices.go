@@ -15,7 +15,7 @@ import (
 // devicesAnswer is the output of vti devices --json.
 type devicesAnswer struct {
 	Command string       `json:"command"`
-	Auto    string       `json:"auto"` // the kind of device that --device auto opens
+	Auto    string       `json:"auto"` // kind of device that --device auto opens
 	Devices []deviceLine `json:"devices"`
 	Cards   []string     `json:"cards"`
 }

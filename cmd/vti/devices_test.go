@@ -22,9 +22,8 @@ func TestDevices(t *testing.T) {
 	require.Len(t, answer.Devices, 4)
 }
 
-// If the device cannot be opened, the command ends with the error of package gpu. This error names
-// the missing file if there is no plugin, and says that the program contains no XLA if it was built
-// without cgo (both are tested in package gpu).
+// If the device cannot be opened, the command ends with the error of package gpu, whose text is
+// tested there.
 func TestDeviceWithoutPlugin(t *testing.T) {
 	t.Setenv("PJRT_PLUGIN_LIBRARY_PATH", t.TempDir())
 	for _, options := range []gpu.Options{{Kind: gpu.CUDA}, {Kind: gpu.XLACPU, Plugin: "absent.so"}} {

@@ -13,10 +13,11 @@ import (
 	"github.com/transdim/vti/cmd/internal/shell"
 )
 
-// commandLine is vti and its arguments, in a code span or an indented line, perhaps continued by \.
+// commandLine matches vti and its arguments in a code span or an indented line, also continued by
+// \.
 var commandLine = regexp.MustCompile("(?:`|(?m:^ {4,}))(vti [a-z](?:[^`\\\\\n]|\\\\\n)*)")
 
-// TestDocumentsNameFlagsThatExist: command lines of the documents name existing commands and flags.
+// TestDocumentsNameFlagsThatExist: command lines in the documents name existing commands and flags.
 func TestDocumentsNameFlagsThatExist(t *testing.T) {
 	paths := []string{"../../README.md", "../../CONTRIBUTING.md", "../../CHANGELOG.md"}
 	require.NoError(t, filepath.WalkDir("../../docs", func(path string, _ fs.DirEntry, err error) error {

@@ -12,7 +12,7 @@ import (
 	runs "github.com/transdim/vti/run"
 )
 
-// After a device failure, the message says what is left and how to resume.
+// After a device failure, the message says which files remain and how to resume.
 func TestFailedDeviceSaysHowToGoOn(t *testing.T) {
 	emptyDir(t, "data.csv", collider(40))
 	lost := fmt.Errorf("training step 7: %w", &gpu.Failure{Device: "xla:cuda", Err: errors.New("the card has gone")})

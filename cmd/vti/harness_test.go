@@ -14,7 +14,7 @@ import (
 	"github.com/transdim/vti/cmd/internal/shell"
 )
 
-// mainVariable makes the test binary behave as vti, for tests that kill a process.
+// mainVariable is an environment variable with which the test binary behaves as vti.
 const mainVariable = "VTI_TEST_RUN_MAIN"
 
 func TestMain(m *testing.M) {
@@ -24,7 +24,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// outcome is the result of a command line.
+// outcome is the result of running a command line.
 type outcome struct {
 	status         int
 	stdout, stderr string
@@ -72,7 +72,7 @@ var sourceDir = func() string {
 	return dir
 }()
 
-// emptyDir makes a fresh working directory, and writes the given file there.
+// emptyDir makes and enters a new working directory, and writes the given file there.
 func emptyDir(t *testing.T, name, content string) {
 	t.Helper()
 	t.Chdir(t.TempDir())

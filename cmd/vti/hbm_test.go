@@ -41,7 +41,7 @@ func groups(counts bool) string {
 
 var quickHbm = []string{"--steps", "60", "--batch", "256", "--flow-layers", "2", "--flow-blocks", "1", "--flow-hidden", "8", "--certify-draws", "4096", "--quiet"}
 
-// hbmAnswer is the tested part of the JSON of a regression; docs/schema has all of it.
+// hbmAnswer is the tested part of the JSON of a regression; docs/schema describes all of it.
 type hbmAnswer struct {
 	Command string  `json:"command"`
 	Version string  `json:"version"`
@@ -72,7 +72,7 @@ type hbmAnswer struct {
 		SDSE    float64 `json:"sd_se"`
 		Rows    int     `json:"rows"`
 		Pooling float64 `json:"pooling"`
-		// estimates from the rows of one level alone
+		// estimate from the rows of one level alone
 		Unpooled *float64 `json:"unpooled"`
 	} `json:"varying"`
 	Priors        []regression.PriorSummary `json:"priors"`
@@ -167,11 +167,11 @@ func TestHbmSelect(t *testing.T) {
 	require.Equal(t, first.Varying, resumed.Varying)
 }
 
-// Counts with one grouping need no training, and a repeated run gives the same answer.
+// Counts with one grouping need no training. A repeated run gives the same answer.
 func TestHbmPoisson(t *testing.T) {
 	testkit.Slow(t)
 	rows := strings.SplitAfter(groups(true), "\n")
-	emptyDir(t, "data.csv", strings.Join(rows[:1+6*6], "")) // six groups
+	emptyDir(t, "data.csv", strings.Join(rows[:1+6*6], "")) // the rows of six groups
 	result := decodeHbm(t, mustRun(t, "hbm", "data.csv", "-f", "y ~ x + (1 | g)", "-l", "poisson", "--json", "--out", "out").stdout)
 	require.Empty(t, result.Terms)
 	require.Empty(t, result.Models)
@@ -185,8 +185,8 @@ func TestHbmPoisson(t *testing.T) {
 	require.Equal(t, result.Varying, resumed.Varying)
 }
 
-// Counts without a grouping train a flow. The same seed gives the same flow, and a run continues
-// from its checkpoint.
+// For counts without a grouping a flow is trained. The same seed gives the same flow, and a run
+// continues from its checkpoint.
 func TestHbmWithoutGroups(t *testing.T) {
 	testkit.Slow(t)
 	emptyDir(t, "data.csv", groups(true))
@@ -230,8 +230,8 @@ func TestHbmFamilies(t *testing.T) {
 	require.Contains(t, out.stdout, "(Intercept) by g: difference from the population")
 }
 
-// A model that was trained for many tables answers for another table, and refuses a table that it
-// was not trained for, with the reason.
+// A model that was trained for many tables answers for another table. It refuses a table for which
+// it was not trained, with the reason.
 func TestHbmInfer(t *testing.T) {
 	testkit.Slow(t)
 	emptyDir(t, "data.csv", groups(false))
@@ -270,8 +270,8 @@ func TestHbmInfer(t *testing.T) {
 	require.Contains(t, bad.stderr, "answer is a run of vti hbm infer, which cannot be resumed by vti hbm")
 }
 
-// An amortized model with a selection of terms answers for other tables too; here it is compared
-// with the sums for a single table.
+// An amortized model with a selection of terms answers for other tables too. The answers are
+// compared with sums over models for a single table.
 func TestHbmInferSelection(t *testing.T) {
 	testkit.Long(t)
 	emptyDir(t, "data.csv", groups(false))

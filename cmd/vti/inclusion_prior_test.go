@@ -11,7 +11,7 @@ import (
 )
 
 // vti varsel, exact and rjmcmc varsel take prior inclusion probabilities from a file, record it,
-// and say so. Commands that need a prior by the size of models refuse it.
+// and mention it. Commands that need a prior by the size of models return an error.
 func TestInclusionPriorCommand(t *testing.T) {
 	emptyDir(t, "", "")
 	require.NoError(t, os.WriteFile("prior.csv", []byte("predictor,probability\nx1,0.9\n*,0.2\n"), 0o644))

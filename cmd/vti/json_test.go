@@ -14,7 +14,7 @@ import (
 	"github.com/transdim/vti/lab/testkit"
 )
 
-// answer is the tested part of the JSON of a selection; docs/schema has all of it.
+// answer is the tested part of the JSON of a selection; docs/schema describes all of it.
 type answer struct {
 	Command string  `json:"command"`
 	Version string  `json:"version"`
@@ -227,7 +227,7 @@ func TestAnswersAgree(t *testing.T) {
 	}
 }
 
-// --models all lists all models drawn or evaluated; the default lists the best.
+// With --models all a result lists all models drawn or evaluated, and by default only the best.
 func TestAllModelsAreListed(t *testing.T) {
 	emptyDir(t, "", "")
 	listed := func(args ...string) (graphs, classes int) {

@@ -13,7 +13,7 @@ import (
 	"github.com/transdim/vti/mixture"
 )
 
-// The first line after the description of the problem has the answer, and JSON has the same answer.
+// The first line after the description of the problem is the answer, and JSON has the same answer.
 func TestMixture(t *testing.T) {
 	testkit.Slow(t)
 	rows := []string{"x"}

@@ -12,7 +12,7 @@ import (
 	"github.com/transdim/vti/order"
 )
 
-// The first line has the answer, and JSON has the same answer.
+// The first line is the answer, and JSON has the same answer.
 func TestOrder(t *testing.T) {
 	rows := []string{"t,y,c"}
 	y := 0.0

@@ -18,8 +18,8 @@ import (
 	"github.com/transdim/vti/varsel"
 )
 
-// A run overwrites no file that it has not written itself: neither a table that is named like a
-// file of the run, nor the result of another run.
+// A run overwrites only files that it has written itself: neither a table whose name is the name of
+// a file of the run, nor the result of another run.
 func TestNothingForeignIsOverwritten(t *testing.T) {
 	for name, test := range map[string]struct{ file, args, want string }{
 		"the table":          {"models.csv", "varsel models.csv --target y --out .", ". holds models.csv, which the run would overwrite: choose another --out"},
@@ -50,8 +50,8 @@ func TestNothingForeignIsOverwritten(t *testing.T) {
 	})
 }
 
-// Runs write exactly the files on the lists of files of a run. A directory with one of these files
-// is refused.
+// Runs write only the files that their lists of files name. A directory with one of these files is
+// refused.
 func TestRunsWriteOnlyTheirFiles(t *testing.T) {
 	testkit.Slow(t)
 	emptyDir(t, "data.csv", collider(40))
@@ -89,7 +89,7 @@ func TestRunsWriteOnlyTheirFiles(t *testing.T) {
 	}
 }
 
-// A second run in one directory reports the first, and changes nothing.
+// While a process works in the directory of a run, commands that would change it are refused.
 func TestTwoRunsInOneDirectory(t *testing.T) {
 	emptyDir(t, "data.csv", collider(40))
 	mustRun(t, tiny("varsel", "data.csv", "--target", "c", "--out", "run")...)

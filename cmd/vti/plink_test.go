@@ -16,9 +16,9 @@ import (
 )
 
 // writeGenotypes writes random genotypes of 41 persons at 8 markers as region.bed, .bim and .fam.
-// It writes the same table as region.csv, with missing cells, and as full.csv. There each missing
-// genotype is the mean of its marker, and the person without a phenotype is left out. It returns
-// the number of missing genotypes of the other persons.
+// It writes the same table as region.csv, with missing cells, and as full.csv, where each missing
+// genotype is replaced by the mean of its marker, and the person without a phenotype is left out.
+// It returns the number of missing genotypes of the persons with a phenotype.
 func writeGenotypes(t *testing.T) (missing int) {
 	const persons, markers, unseen = 41, 8, 17
 	random := rand.New(rand.NewPCG(1, 2))
@@ -73,7 +73,7 @@ func writeGenotypes(t *testing.T) (missing int) {
 	return missing
 }
 
-// TestPlink: genotypes of a .bed file give the answer of the same genotypes in a CSV file.
+// TestPlink: genotypes in a .bed file give the same answer as in a CSV file.
 func TestPlink(t *testing.T) {
 	testkit.Slow(t)
 	t.Chdir(t.TempDir())
@@ -104,10 +104,10 @@ func TestPlink(t *testing.T) {
 	for i := range want[:4] {
 		assert.False(t, math.IsNaN(found[i]))
 	}
-	// The means are over the persons with a phenotype, of which both tables have all.
+	// both tables have all persons with a phenotype, over whom the means are computed
 	assert.Equal(t, want, found)
 
-	// Later commands read the region of the run, and predict persons with missing genotypes.
+	// later commands read the region of the run again, and predict persons with missing genotypes
 	assert.Contains(t, mustRun(t, "loo", "part", "--by", "rs5", "--refit", "--quiet").stdout, "rs5")
 	assert.Contains(t, mustRun(t, "predict", "part", "region.csv", "--quiet=false").stdout, "replaced by the mean of the marker in the table of the run")
 }

@@ -69,7 +69,7 @@ func TestTrainingLine(t *testing.T) {
 	assert.Equal(t, "2 h 3 min", document.TimeText(7400))
 }
 
-// TestHumanOutput checks the text for readers: factors, groups, always-in columns, model names.
+// TestHumanOutput checks the printed text: factors, groups, always-in columns, model names.
 func TestHumanOutput(t *testing.T) {
 	testkit.Slow(t)
 	emptyDir(t, "data.csv", "a,b,c,k,y\n1,2,u,1,3\n2,5,v,1,4.5\n4,3,w,2,1\n5,1,v,2,7\n7,2,u,1,6\n3,3,w,3,2\n")
@@ -90,7 +90,7 @@ func TestHumanOutput(t *testing.T) {
 }
 
 // A probability that four decimals cannot distinguish from 0 or 1 is printed as a bound, such as
-// <1e-4. An interval that holds only 0 is printed with its probability.
+// <1e-4. If an interval holds only 0, the probability of 0 is printed instead.
 func TestProbabilityText(t *testing.T) {
 	none := varsel.Number(math.NaN())
 	for _, test := range []struct {
@@ -127,14 +127,14 @@ func TestColours(t *testing.T) {
 	}
 }
 
-// mostLines is the largest number of lines that a command may print, two screens.
+// mostLines is the largest number of lines that a command may print.
 const mostLines = 100
 
 // emptyNumbers matches probabilities and errors of 0.0000, intervals of zero, NaN and Inf.
 var emptyNumbers = regexp.MustCompile(`(^|[ (])0\.0000\b|± 0\.0+\b|\[0, 0\]|\bNaN\b|[+-]Inf\b`)
 
-// checkScreen checks the text of a command for a reader: two screens at most, no colours in a pipe,
-// no empty numbers, and jargon explained once.
+// checkScreen checks the text that a command prints: at most mostLines lines, no colours in a pipe,
+// no empty numbers, and technical terms explained once.
 func checkScreen(t *testing.T, command, text string) {
 	t.Helper()
 	lines := strings.Split(strings.TrimRight(text, "\n"), "\n")

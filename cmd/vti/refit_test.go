@@ -26,7 +26,7 @@ func TestLeavingOutAgreesWithEvidences(t *testing.T) {
 		x := float64(i%5) - 2
 		lines = append(lines, fmt.Sprintf("r%d,%g,%g,%g\n", i/2, x, math.Cos(float64(3*i)), 1.3*x+2*math.Sin(float64(7*i))))
 	}
-	lines[12] = "r5,6,0.3,14\n" // a row that changes the posterior much
+	lines[12] = "r5,6,0.3,14\n" // this row changes the posterior much
 	emptyDir(t, "data.csv", strings.Join(lines, ""))
 	flags := []string{"--target", "y", "--exclude", "id", "--no-standardize", "--no-intercept", "--sigma", "2", "--model-prior", "uniform", "--json", "--quiet", "--no-report"}
 	evidence := func(out string, rows []string) float64 {
@@ -43,8 +43,8 @@ func TestLeavingOutAgreesWithEvidences(t *testing.T) {
 	for k, g := range groups.Groups[:5] {
 		others := append(append([]string{}, lines[:1+2*k]...), lines[3+2*k:]...)
 		want := all - evidence(fmt.Sprintf("without-%d", k), others)
-		// The density is a mean over 10,000 draws, over which it differs by a factor below ten, so
-		// that the relative standard error is below 0.02.
+		// The density is a mean over 10,000 draws, in which it varies by a factor below ten, so
+		// that its relative standard error is below 0.02.
 		assert.InDelta(t, want, float64(g.ELPD), 0.08, g.Group)
 		assert.Equal(t, "exact", g.Verdict)
 	}
@@ -60,7 +60,7 @@ func TestLeavingOutAgreesWithEvidences(t *testing.T) {
 	assert.Contains(t, got.stderr, `no column "nosuch"`)
 }
 
-// Groups of trials are predicted as well as in a table with a row for each trial.
+// Groups of counts of successes are predicted as in a table with a row for each trial.
 func TestGroupsOfTrialsAreThoseOfRows(t *testing.T) {
 	testkit.Long(t)
 	counts, rows := "y,n,x,g\n", "y,x,g\n"
@@ -98,7 +98,7 @@ func TestGroupsOfTrialsAreThoseOfRows(t *testing.T) {
 			require.InDelta(t, float64(want.Groups[k].ELPD), float64(g.ELPD), 0.1, "of thousands of draws each, with densities of 15 rows")
 		}
 	}
-	// a new row is one trial, and needs neither column
+	// a new row is one trial, and needs neither the column of successes nor the column of trials
 	require.NoError(t, os.WriteFile("new.csv", []byte("x\n0.5\n-1\n"), 0o644))
 	require.Contains(t, mustRun(t, "predict", "counts.csv.run", "new.csv").stdout, "Predictions of 2 rows")
 }

@@ -27,10 +27,10 @@ import (
 	"github.com/transdim/vti/report"
 )
 
-// screenshotsVariable names a folder for screenshots of the tested pages, for a person.
+// screenshotsVariable is an environment variable with a folder for pictures of the tested pages.
 const screenshotsVariable = "VTI_SCREENSHOTS"
 
-// browser starts a headless browser, or skips the test if there is none.
+// browser starts a headless browser. It skips the test if there is none.
 func browser(t *testing.T) context.Context {
 	t.Helper()
 	for _, name := range []string{"chromium", "chromium-browser", "google-chrome", "chrome"} {
@@ -79,8 +79,8 @@ func watch(ctx context.Context) *watched {
 
 // seen is the result of a script on a page.
 type seen struct {
-	Overflow float64  `json:"overflow"` // points by which the page is wider than the screen
-	Empty    []string `json:"empty"`    // pictures that show nothing or say nothing
+	Overflow float64  `json:"overflow"` // width of the page minus width of the screen, in points
+	Empty    []string `json:"empty"`    // pictures without content or without a text for screen readers
 	Pictures int      `json:"pictures"`
 	Faint    []string `json:"faint"` // texts with too little contrast
 	Texts    int      `json:"texts"`
@@ -131,7 +131,7 @@ const inspect = `(() => {
   return JSON.stringify(out);
 })()`
 
-// openReport loads a page and returns the time.
+// openReport loads a page and returns the time that this took.
 func openReport(ctx context.Context, t *testing.T, path string) time.Duration {
 	t.Helper()
 	address := url.URL{Scheme: "file", Path: path}
@@ -144,9 +144,9 @@ func openReport(ctx context.Context, t *testing.T, path string) time.Duration {
 // mostReport is the largest size of a page in bytes, with which it can be sent as an attachment.
 const mostReport = 2 << 20
 
-// The pages of all kinds of runs, in a real browser, need no network and complain about nothing.
-// Every picture shows something and names it, texts have the contrast of WCAG 2.2 (4.5), in light
-// and dark, and nothing is wider than a telephone or a desk screen.
+// The pages of all kinds of runs, in a real browser, need no network and cause no error messages.
+// Every picture has content and a name, texts have the contrast of WCAG 2.2 (4.5), in light and
+// dark, and nothing is wider than the screen of a telephone or a desk.
 func TestReportInABrowser(t *testing.T) {
 	testkit.Slow(t)
 	ctx := browser(t)
@@ -242,7 +242,8 @@ func TestReportIsInteractive(t *testing.T) {
 	require.Less(t, counts[2], counts[0])
 }
 
-// chainTable returns a chain of columns, one of them with two causes, and one weakly joined column.
+// chainTable returns a table whose columns form a causal chain with one weak edge and two causes of
+// one.
 func chainTable() string {
 	random := rand.New(rand.NewPCG(5, 6))
 	text := "a,b,c,d,weak\n"
@@ -267,10 +268,10 @@ func TestReportRefuses(t *testing.T) {
 	require.Equal(t, "vti: begun holds no result.json: the run has not finished\n", vtiCommand(t, "report", "begun").stderr)
 }
 
-// timedRunsVariable names run directories for timed reports, separated as in PATH.
+// timedRunsVariable is an environment variable with directories of runs whose reports are timed.
 const timedRunsVariable = "VTI_TIMED_RUNS"
 
-// TestTimesOfReports logs the median times of three to write and open the pages of finished runs.
+// TestTimesOfReports logs the times to write and open the pages of runs, each a median of three.
 func TestTimesOfReports(t *testing.T) {
 	dirs := filepath.SplitList(os.Getenv(timedRunsVariable))
 	if len(dirs) == 0 {

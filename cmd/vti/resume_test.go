@@ -23,7 +23,7 @@ import (
 	"github.com/transdim/vti/lab/testkit"
 )
 
-// long returns settings with several checkpoints (one every 500 steps) that take a few seconds.
+// long returns arguments of a run of a few seconds, with a checkpoint every 500 steps.
 func long(t *testing.T, out string) []string {
 	return []string{"varsel", testdata(t, "hald.csv"), "--target", "y", "--out", out, "--seed", "3", "--quiet",
 		"--steps", "3000", "--batch", "64", "--flow-layers", "2", "--flow-blocks", "1", "--flow-hidden", "8"}
@@ -58,7 +58,7 @@ func readFile(t *testing.T, path ...string) string {
 }
 
 // TestKilledRunsResume kills a run three times at random moments, resumes it each time, and
-// compares its end with an undisturbed run: the checkpoint byte for byte, and so the answer.
+// compares its checkpoint with the checkpoint of an undisturbed run byte for byte.
 func TestKilledRunsResume(t *testing.T) {
 	testkit.Slow(t)
 	emptyDir(t, "", "")
@@ -73,7 +73,7 @@ func TestKilledRunsResume(t *testing.T) {
 		pause := time.Duration(rand.Float64() * 0.6 * float64(duration))
 		time.Sleep(pause)
 		require.NoError(t, cmd.Process.Kill())
-		_ = cmd.Wait() // killed, or finished before
+		_ = cmd.Wait() // an error only says that the process was killed
 		t.Logf("killed after %v of %v", pause, duration)
 		args = []string{"varsel", "--resume", "killed", "--quiet"}
 	}
@@ -87,7 +87,8 @@ func TestKilledRunsResume(t *testing.T) {
 	}
 }
 
-// TestInterrupt sends Ctrl-C to a process: it says how to resume and leaves a resumable run.
+// TestInterrupt sends Ctrl-C to a process, which says how to resume the run. The run can be
+// resumed.
 func TestInterrupt(t *testing.T) {
 	testkit.Slow(t)
 	emptyDir(t, "", "")
@@ -106,7 +107,7 @@ func TestInterrupt(t *testing.T) {
 	assert.FileExists(t, "run/result.json")
 }
 
-// crossedSleep is sleepstudy with a response of 0 and 1.
+// crossedSleep returns the table sleepstudy with a response of 0 and 1.
 func crossedSleep(t *testing.T) string {
 	lines := strings.Split(strings.TrimSpace(string(readFile(t, testdata(t, "sleepstudy.csv")))), "\n")
 	for i, line := range lines {
@@ -149,7 +150,8 @@ func TestCancelled(t *testing.T) {
 	assert.Regexp(t, `to continue: vti hbm --resume one\n`, got.stderr)
 }
 
-// TestResumeRefuses: a directory damaged, foreign, or contradicted by a flag is refused, unchanged.
+// TestResumeRefuses: a directory that is damaged, foreign, or contradicted by a flag stays
+// unchanged.
 func TestResumeRefuses(t *testing.T) {
 	testkit.Slow(t)
 	emptyDir(t, "data.csv", "a,b,y\n1,2,3\n2,5,4.5\n4,3,1\n5,1,7\n7,2,6\n")
@@ -209,7 +211,8 @@ func TestResumeRefuses(t *testing.T) {
 }
 
 // TestCertifyDraws certifies a run with fewer draws than the default, resumes it, and then
-// certifies it with more draws. The record must hold each number, and nothing may be trained again.
+// certifies it with more draws. The record must have the latest number, and nothing may be trained
+// again.
 func TestCertifyDraws(t *testing.T) {
 	testkit.Long(t)
 	emptyDir(t, "", "")
@@ -280,7 +283,7 @@ func TestStepsPerLaunch(t *testing.T) {
 }
 
 // All commands treat --resume alike: repeated flags must agree with the record, and an error names
-// those that do not.
+// the flags that do not.
 func TestResumePolicy(t *testing.T) {
 	testkit.Slow(t)
 	emptyDir(t, "data.csv", collider(40))
@@ -329,7 +332,7 @@ func TestResumePolicy(t *testing.T) {
 	}
 }
 
-// A killed run by chains continues, and ends with the draws of an undisturbed one.
+// A killed run by chains can be resumed, and ends with the draws of an undisturbed run.
 func TestKilledChainsResume(t *testing.T) {
 	testkit.Slow(t)
 	emptyDir(t, "data.csv", collider(40))
@@ -338,7 +341,7 @@ func TestKilledChainsResume(t *testing.T) {
 	cmd, stderr := start(t, append(slices.Clone(args), "stopped"))
 	waitFor(t, "stopped/run.json")
 	require.NoError(t, cmd.Process.Signal(syscall.SIGHUP))
-	_ = cmd.Wait() // interrupted
+	_ = cmd.Wait() // an error only says that the process was interrupted
 	if cmd.ProcessState.ExitCode() == shell.StatusInterrupted {
 		assert.Contains(t, stderr.String(), "to continue: vti rjmcmc varsel --resume stopped")
 		assert.NoFileExists(t, "stopped/result.json")

@@ -12,7 +12,7 @@ import (
 	"github.com/transdim/vti/cmd/internal/studies"
 )
 
-// Groups that the help lists commands under.
+// These are the headings under which the help lists commands.
 const (
 	answerGroup = "answer"
 	useGroup    = "use"

@@ -98,7 +98,7 @@ func schemaDocument(name string, goType reflect.Type) []byte {
 	return append(content, '\n')
 }
 
-// typeSchema returns the schema of a Go type as encoded by encoding/json.
+// typeSchema returns the schema of a Go type, as encoding/json writes its values.
 func typeSchema(goType reflect.Type) map[string]any {
 	nullable := func(kind string) map[string]any { return map[string]any{"type": []string{kind, "null"}} }
 	switch {
@@ -170,7 +170,7 @@ func addFields(goType reflect.Type, properties map[string]any, required *[]strin
 }
 
 // TestSchemasAreThoseOfTheTypes compares docs/schema with the printed types; -update-schemas writes
-// changes. A field that goes or changes its type needs a new version.
+// changes. A field that is removed or changes its type needs a new version of the schema.
 func TestSchemasAreThoseOfTheTypes(t *testing.T) {
 	for name, goType := range schemaTypes {
 		want := schemaDocument(name, goType)
@@ -202,7 +202,7 @@ func validate(t *testing.T, object string) string {
 }
 
 // schemaCommands returns command lines with --json, at least one for each schema. They need the
-// tables of TestOutputsMatchTheirSchemas.
+// tables that TestOutputsMatchTheirSchemas writes.
 func schemaCommands(t *testing.T) [][]string {
 	hald := testdata(t, "hald.csv")
 	return [][]string{
@@ -276,7 +276,7 @@ func TestEveryCommandWithJSONIsValidated(t *testing.T) {
 var runCommands = []string{"varsel", "exact", "rjmcmc", "dag", "hbm", "changepoints", "mixture", "order"}
 
 // TestOutputsMatchTheirSchemas runs every command that has a schema, and validates its output and
-// its stored result. Then it checks the same commands' text for readers.
+// its stored result. Then it checks the text that the same commands print without --json.
 func TestOutputsMatchTheirSchemas(t *testing.T) {
 	testkit.Long(t)
 	emptyDir(t, "coal.csv", "date\n1851.2\n1853.1\n1860\n1871.5\n1880.1\n1890.3\n1899\n1920\n")
@@ -286,7 +286,7 @@ func TestOutputsMatchTheirSchemas(t *testing.T) {
 	}
 	require.NoError(t, os.WriteFile("grouped.csv", []byte(grouped), 0o644))
 	require.NoError(t, os.WriteFile("plan.toml", []byte(studyOfTables), 0o644))
-	t.Setenv(mainVariable, "1") // studies and timings start processes
+	t.Setenv(mainVariable, "1") // studies and measurements of times start processes
 	commands := schemaCommands(t)
 	seen := map[string]bool{}
 	for _, args := range commands {
@@ -306,7 +306,7 @@ func TestOutputsMatchTheirSchemas(t *testing.T) {
 			args = []string{"show", args[at+1]}
 		}
 		if args[0] == "describe" || args[0] == "simulate" || args[0] == "amortize" || args[1] == "plan" || args[0] == "calibrate" && args[1] != "varsel" {
-			continue // these print little text, or take long
+			continue // these commands print little text, or take long
 		}
 		if args[0] == "compare" {
 			args = append(slices.Clone(args), "--out", args[len(args)-1]+"-text")

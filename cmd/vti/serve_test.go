@@ -72,8 +72,8 @@ func tabTo(selector string) chromedp.Action {
 	})
 }
 
-// shots looks at the open page at two widths, in both schemes, with the checks of the
-// pages of reports, and keeps pictures of it where they are wanted.
+// shots checks the open page like pages of reports, at two widths, light and dark, and stores
+// pictures of it if they are requested.
 func shots(t *testing.T, name string) chromedp.Action {
 	return chromedp.ActionFunc(func(ctx context.Context) error {
 		for _, scheme := range []string{"light", "dark"} {
@@ -98,8 +98,8 @@ func shots(t *testing.T, name string) chromedp.Action {
 	})
 }
 
-// From the upload of a table to the report, to another run, and to the comparison of both, with the
-// keyboard alone, on a telephone.
+// On a telephone, with the keyboard alone, a user uploads a table, reads the report of a run,
+// starts another run, and compares both.
 func TestServeFromUploadToReport(t *testing.T) {
 	testkit.Slow(t)
 	ctx := browser(t)
@@ -139,7 +139,7 @@ func TestServeFromUploadToReport(t *testing.T) {
 		tabTo("form[action$=compare] button"), chromedp.KeyEvent(kb.Enter), chromedp.WaitVisible("article", chromedp.ByQuery), chromedp.Location(&place), shots(t, "compared")))
 	require.Contains(t, place, "/compared/varsel-")
 
-	// If the settings of a run are refused, the page shows the error and a way back.
+	// If the settings of a run are refused, the page shows the error and a link back to the form.
 	var text string
 	require.NoError(t, chromedp.Run(ctx, tabTo("nav.bar a:first-child"), chromedp.KeyEvent(kb.Enter), chromedp.WaitVisible(".runs"),
 		tabTo(".names a"), chromedp.KeyEvent(kb.Enter), chromedp.WaitVisible(".questions"),
@@ -156,7 +156,7 @@ func TestServeFromUploadToReport(t *testing.T) {
 	}
 }
 
-// A run that computes shows its progress, stops with its checkpoint, and goes on.
+// A running run shows its progress, stops with a checkpoint, and can be resumed.
 func TestServeStopsAndResumes(t *testing.T) {
 	testkit.Slow(t)
 	ctx := browser(t)
@@ -182,7 +182,7 @@ func TestServeStopsAndResumes(t *testing.T) {
 	require.Contains(t, line, "/20000")
 }
 
-// Errors of the start name the remedy.
+// Errors when the server starts name a remedy.
 func TestServeRefuses(t *testing.T) {
 	address := serving(t, t.TempDir())
 	port := regexp.MustCompile(`:(\d+)/`).FindStringSubmatch(address)[1]

@@ -25,7 +25,7 @@ prior-sd = [0.5, 1.5]
 `
 
 func TestStudy(t *testing.T) {
-	t.Setenv(mainVariable, "1") // its tasks are processes
+	t.Setenv(mainVariable, "1") // the tasks of a study are processes
 	emptyDir(t, "plan.toml", studyOfTables)
 	got := vtiCommand(t, "study", "plan", "plan.toml")
 	require.Equal(t, shell.StatusOK, got.status, got.stderr)
@@ -60,7 +60,7 @@ func TestStudy(t *testing.T) {
 	require.JSONEq(t, `{"schema": "vti/study-status/1", "tasks": 4, "done": 4, "failed": 0, "missing": 0, "working": 0}`, got.stdout)
 }
 
-// A failing task is reported by name, and by the status of the command.
+// If a task fails, the message names it, and the command has an exit status for it.
 func TestStudyReportsFailures(t *testing.T) {
 	t.Setenv(mainVariable, "1")
 	emptyDir(t, "plan.toml", "command = \"exact\"\ntables = {files = [\"*.csv\"]}\nflags = {target = \"y\"}")

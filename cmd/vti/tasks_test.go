@@ -13,7 +13,7 @@ import (
 	"github.com/transdim/vti/lab/testkit"
 )
 
-// words splits a command line as a shell with double quotes only.
+// words splits a command line as a shell would that knows only double quotes.
 func words(line string) (list []string) {
 	for _, match := range regexp.MustCompile(`"([^"]*)"|(\S+)`).FindAllStringSubmatch(line, -1) {
 		list = append(list, match[1]+match[2])
@@ -21,8 +21,8 @@ func words(line string) (list []string) {
 	return list
 }
 
-// TestTasks runs docs/tasks.md: at most two commands a task, and checks the line that they must
-// print.
+// TestTasks runs the commands of docs/tasks.md, at most two for each task, and checks the line that
+// they must print.
 func TestTasks(t *testing.T) {
 	testkit.Long(t)
 	page, err := os.ReadFile(filepath.Join(sourceDir, "..", "..", "docs", "tasks.md"))

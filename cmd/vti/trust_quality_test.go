@@ -17,16 +17,15 @@ import (
 
 var examplesDir = flag.String("examples", "", "folder with the tables on which a verdict was once wrong, in trust and lme")
 
-// exampleAnswer is a stated number of an example with its true value and tolerance.
+// exampleAnswer is a number in the answer for an example, with its true value and tolerance.
 type exampleAnswer struct {
 	quantity           string
 	stated, exact, off float64
 }
 
-// TestExamples runs commands without further flags, with seeds 1 to 3, on tables for which an
-// earlier version gave a trusted wrong answer or no answer. Every answer must be right or not
-// trusted. The exact numbers are from enumerations and quadratures that are independent of this
-// program.
+// TestExamples runs commands without further flags, with seeds 1 to 3, on tables that are difficult
+// to answer. Every answer must be right or not trusted. The exact numbers come from enumerations
+// and quadratures that are independent of this program.
 //
 //	go test -v -tags quality -run TestExamples -timeout 1h ./cmd/vti -args -examples DIR
 func TestExamples(t *testing.T) {
@@ -60,8 +59,8 @@ func TestExamples(t *testing.T) {
 			return result.Certificate.Verdict, list
 		}
 	}
-	// The exact standard deviations are nil if the only reference for them is draws of another
-	// program.
+	// The exact standard deviations are nil if only draws of another program are known as a
+	// reference.
 	groups := func(exact float64, sds map[string][2]float64) func(t *testing.T, json string) (vti.Verdict, []exampleAnswer) {
 		return func(t *testing.T, json string) (vti.Verdict, []exampleAnswer) {
 			a := decodeHbm(t, json)

@@ -27,8 +27,8 @@ and wrong, with the command that repeats it.`,
 	}, selection.Calibrate(a, hardVarsel), graphs.Calibrate(a, hardDag), hierarchies.Calibrate(a, hardHbm))
 }
 
-// registerHard registers the flag --hard. The argument about describes the difficult tables that
-// the flag selects, for the help of the command.
+// registerHard registers the flag --hard. The argument about describes, for the help of the
+// command, the difficult tables that the flag selects.
 func registerHard(cmd *cobra.Command, about, example string) *bool {
 	cmd.Long += "\n\n" + about
 	cmd.Example = example
@@ -93,7 +93,7 @@ func hardHbm(cmd *cobra.Command) func(args []string, s calibrate.Hbm) (calibrate
 			return nil, errors.New("--hard compares with exact answers, and there are none for --likelihood student; leave out --hard for ranks of what tables are drawn from")
 		}
 		source := hard.Hbm{Device: s.Device, Record: s.Record}
-		if !cmd.Flags().Changed("likelihood") { // by default, most tables are Gaussian, since the program integrates many of them without training
+		if !cmd.Flags().Changed("likelihood") { // the program integrates many Gaussian tables without training, so that by default most are Gaussian
 			g := likelihood.GaussianKind
 			source.Responses = []likelihood.Kind{g, g, g, likelihood.LogisticKind, likelihood.PoissonKind}
 		}

@@ -46,8 +46,8 @@ array job --shards N, the runs are split among N processes.`,
   vtilab dag --data-sets 3 --sizes 64,256,1024 --structure exact --out figure3-small`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			// If the type is the default, the settings of the study leave it out, so that
-			// directories of earlier versions can be continued.
+			// The settings of the study leave out the default type, so that directories of earlier
+			// versions can be continued.
 			if dtype != dtypes.Float32 {
 				b.DType = dtype
 			}
@@ -95,7 +95,7 @@ func parseSizes(unit string, least int) func(text string) (sizeList, error) {
 	}
 }
 
-// structureList is a flag that takes methods of searching for graphs.
+// structureList is a flag that takes methods of search for graphs.
 type structureList []dag.Method
 
 func (s structureList) String() string {

@@ -27,7 +27,7 @@ type benchmarkLine struct {
 	StepsPerLaunch int              `json:"steps_per_launch"`
 	Limits         devices.Limits   `json:"limits"`
 	Timings        []devices.Timing `json:"timings"`
-	Stopped        string           `json:"stopped,omitempty"` // the reason why the benchmark left out sizes
+	Stopped        string           `json:"stopped,omitempty"` // the reason if the benchmark left out sizes
 }
 
 // mostBenchmarkNodes is the largest number of nodes of a graph for which the scores of all parent
@@ -78,7 +78,7 @@ func (f *benchmarkFlags) sizes() (devices.Sizes, error) {
 	if least := slices.Min(append(slices.Clone(f.batches), 2)); least < 2 {
 		return sizes, fmt.Errorf("--batches: expected whole numbers from 2, found %d", least)
 	}
-	slices.Sort(sizes.Batches) // the time of one batch size sets the number of steps for the next
+	slices.Sort(sizes.Batches) // in this order, since the time at one batch size sets the number of steps for the next size
 	return sizes, nil
 }
 

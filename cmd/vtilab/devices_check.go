@@ -30,7 +30,7 @@ type checkLine struct {
 	Error       string                   `json:"error,omitempty"`
 }
 
-// check compares devices with GoMLX's interpreter. If a device disagrees, the exit status is not 0.
+// check compares devices with GoMLX's interpreter. If they disagree, the exit status is not 0.
 func (d *deviceTest) check(ctx context.Context, a *shell.App) ([]checkLine, error) {
 	shown := progress(a, d.quiet)
 	defer shown.End()
@@ -69,8 +69,8 @@ func (d *deviceTest) check(ctx context.Context, a *shell.App) ([]checkLine, erro
 	return lines, nil
 }
 
-// addComparison adds a comparison to the last line if that line is about the same subject, device
-// and type, and to a new line otherwise.
+// addComparison adds a comparison to the last of lines if the subject, device and type agree, and
+// to a new line otherwise.
 func addComparison(lines []checkLine, kind gpu.Kind, c devices.Comparison) []checkLine {
 	dtype := strings.ToLower(c.DType.String())
 	last := len(lines) - 1

@@ -19,8 +19,8 @@ import (
 	"github.com/transdim/vti/lab/papers"
 )
 
-// paperFlags holds the flags that select a part of a study to measure, and the directory of the
-// results.
+// paperFlags holds the flags that select the part of a published study to measure, and the
+// directory of the results.
 type paperFlags struct {
 	lab    papers.Lab
 	only   string
@@ -68,7 +68,7 @@ func studyList() string {
 	return strings.TrimSuffix(text.String(), "\n")
 }
 
-// runPaper measures one study, or writes the pages.
+// runPaper measures one study, or writes the pages of all studies.
 func runPaper(a *shell.App, ctx context.Context, f *paperFlags, args []string) error {
 	if len(args) == 1 && args[0] == "all" {
 		if f.lab.Dir == "" {

@@ -94,7 +94,7 @@ func (f *regressFlags) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	for name := range before { // leave out runs that the flags did not select, or whose data are missing
+	for name := range before { // leaves out runs that the flags did not select, or whose data are missing
 		if _, ran := now[name]; !ran {
 			delete(before, name)
 		}
@@ -102,7 +102,7 @@ func (f *regressFlags) run(cmd *cobra.Command, args []string) error {
 	return f.print(cmd, before, now)
 }
 
-// records makes the runs with one program or with two, and returns their answers.
+// records computes the runs with one or two builds of the program, and returns their answers.
 func (f *regressFlags) records(cmd *cobra.Command) ([]regress.Record, error) {
 	only, err := regexp.Compile(f.only)
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/transdim/vti/lab/published"
 )
 
-// simulateCommand returns the command that simulates tables of the paper's robust regression.
+// simulateCommand returns the command that simulates the VTI paper's tables for robust regression.
 func simulateCommand(a *shell.App) *cobra.Command {
 	var d published.Design
 	var out string

@@ -58,8 +58,7 @@ func runTimes(a *shell.App, cmd *cobra.Command, f *tablesFlags, fixed int) error
 	return nil
 }
 
-// measureTimes measures cases one after the other. It prints a line for each case unless quiet is
-// true.
+// measureTimes measures cases one after the other. Unless quiet is true it prints a line for each.
 func measureTimes(a *shell.App, ctx context.Context, m timing.Measurement, cases []timing.Case, quiet bool) (timings []timing.Timing, err error) {
 	const header, line = "%-30s %8s %8s %8s %8s  %-9s %9s %9s  %s\n", "%-30s %8s %8s %8s %8s  %-9s %9s %9s  %s"
 	if !quiet {
@@ -99,7 +98,7 @@ func errorText(value *float64) string {
 	return fmt.Sprintf("%.4f", *value)
 }
 
-// fixedText returns a text with the time of the runs with fixed effort, the ratio of that time to
+// fixedText returns a text with the time of the runs with fixed effort, the ratio of this time to
 // the median time, and the verdict unless it is "trusted".
 func fixedText(t timing.Timing) string {
 	if t.FixedVerdict == nil {

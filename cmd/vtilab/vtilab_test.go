@@ -60,7 +60,7 @@ func TestMistakes(t *testing.T) {
 	}
 }
 
-// TestMeasurements checks that the commands that measure run on small problems.
+// TestMeasurements checks that the commands that measure times and answers run on small problems.
 func TestMeasurements(t *testing.T) {
 	testkit.Slow(t)
 	program := filepath.Join(t.TempDir(), "vti")

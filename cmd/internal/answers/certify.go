@@ -24,8 +24,8 @@ import (
 	"github.com/transdim/vti/shard"
 )
 
-// piecesDir is the folder of a run directory in which shards, the processes that share a
-// certification, put their parts of the result.
+// piecesDir is the folder of a run directory for the results of shards, processes that share a
+// certification.
 const piecesDir = "certify"
 
 // Certify returns the command vti certify.
@@ -73,7 +73,7 @@ SLURM_ARRAY_TASK_ID or JOB_COMPLETION_INDEX.`,
 	return cmd
 }
 
-// runCertify certifies a run again, or computes the part of one shard.
+// runCertify certifies a run again, or does the part of one shard, a process that shares the work.
 func runCertify(cmd *cobra.Command, all application.Registry, dir string, r *application.Recertification, shards *cli.Shards, merge bool) error {
 	part, err := shards.Own()
 	if err != nil {
@@ -100,14 +100,14 @@ func runCertify(cmd *cobra.Command, all application.Registry, dir string, r *app
 	part.Dir = pieces
 	if !shards.Given() {
 		if !merge && !rundir.Exists(pieces) {
-			part = nil // a single process shares nothing
+			part = nil // a single process shares no work
 		}
 		return r.App.Execute(cmd.Context(), j, sharing(t, part))
 	}
 	return makePieces(r.App, cmd, dir, j, t, part)
 }
 
-// sharing returns a task that certifies again as one shard of several.
+// sharing returns the task t, changed to certify again as one of several shards.
 func sharing(t shell.Task, part *shard.Shard) shell.Task {
 	compute := t.Compute
 	t.Resumable = false
@@ -147,7 +147,7 @@ func piecesOf(dir string, j *shell.Job) (string, error) {
 	return filepath.Join(dir, piecesDir, hex.EncodeToString(digest.Sum(nil)[:8])), nil
 }
 
-// shardReport is what the last line of output of a shard says.
+// shardReport is the content of the last line of output of a shard.
 type shardReport struct {
 	Shard    int    `json:"shard"`
 	Shards   int    `json:"shards"`
@@ -156,7 +156,7 @@ type shardReport struct {
 	Pieces   string `json:"pieces"`
 }
 
-// makePieces computes the part of one shard in a copy of a trained run. So shards do not wait for
+// makePieces computes the part of one shard in a copy of a trained run. Shards then do not wait for
 // the lock of the run, and only the process that merges the parts writes to the run.
 func makePieces(a *shell.App, cmd *cobra.Command, dir string, j *shell.Job, t shell.Task, part *shard.Shard) error {
 	scratch, err := os.MkdirTemp("", "vti-shard-")

@@ -199,8 +199,8 @@ type looFlags struct {
 	seed               uint64
 }
 
-// refitRanked computes the numbers that need posteriors without some rows, by running the command
-// again.
+// refitRanked computes the numbers that need posteriors without some rows, for which it runs the
+// command of the run again.
 func refitRanked(a *shell.App, cmd *cobra.Command, all application.Registry, run *application.Stored, rows *predict.Rows, one *predict.Ranked, f *looFlags) error {
 	if !f.refit && f.by == "" {
 		return nil
@@ -281,7 +281,7 @@ func printRanking(w io.Writer, list []predict.Ranked) {
 	fmt.Fprint(w, "\n"+looWords)
 }
 
-// shownGroups is the number of groups that are printed. JSON has all groups.
+// shownGroups is the number of groups that are printed as text; JSON has all groups.
 const shownGroups = 12
 
 // printByGroup prints how well each group is predicted from all other groups, the worst first.
@@ -306,12 +306,12 @@ func printByGroup(w io.Writer, r predict.Ranked) {
 	}
 }
 
-// clearDifference is the difference in log predictive density below which models count as equally
-// good, however small its standard error (Sivula, Magnusson and Vehtari 2020).
+// clearDifference is a difference in log predictive density. Models with smaller differences count
+// as equally good, however small the standard error is (Sivula, Magnusson and Vehtari 2020).
 const clearDifference = 4
 
-// rankingText returns a sentence that names the run that predicts best, if the differences are
-// clear.
+// rankingText returns a sentence that names the run that predicts best, or says that the
+// differences are not clear.
 func rankingText(list []predict.Ranked) string {
 	best := list[0]
 	if len(list) == 1 {

@@ -38,7 +38,7 @@ The answer is also printed for other values.`,
   vti coloc runs/ldl runs/heart --prior 0.1 --json`,
 		Args: cli.Arguments(2, 2, "two run directories"),
 		RunE: func(_ *cobra.Command, args []string) error {
-			if prior == 0 { // which the library takes for the default
+			if prior == 0 { // 0 would stand for the default
 				return errors.New("--prior: got 0, want a number between 0 and 1")
 			}
 			var runs [2]*varsel.StoredRun
@@ -67,7 +67,7 @@ The answer is also printed for other values.`,
 // mostShared is the largest number of shared predictors that are printed.
 const mostShared = 10
 
-// boundedProbability formats a probability that some thousand draws estimate. 0 and 1 are written
+// boundedProbability formats a probability estimated from some thousand draws. 0 and 1 are written
 // as bounds.
 func boundedProbability(p, se report.Number) string {
 	switch {

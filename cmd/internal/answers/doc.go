@@ -1,2 +1,2 @@
-// Package answers has the commands on finished runs, whatever application they are of.
+// Package answers has the commands on finished runs of any application, such as vti show.
 package answers

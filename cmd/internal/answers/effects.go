@@ -76,7 +76,7 @@ next to it.`,
 	return cmd
 }
 
-// readFocus parses the text NAME or NAME=VALUE,VALUE… of a flag.
+// readFocus parses the value of a flag, NAME or NAME=VALUE,VALUE….
 func readFocus(flag, text string) (predict.Focus, error) {
 	name, values, hasValues := strings.Cut(text, "=")
 	focus := predict.Focus{Name: strings.TrimSpace(name)}
@@ -178,10 +178,10 @@ func runEffects(a *shell.App, cmd *cobra.Command, all application.Registry, dir 
 	return nil
 }
 
-// mostHeld is the largest number of other predictors whose values are printed.
+// mostHeld is the largest number of other predictors whose fixed values are printed.
 const mostHeld = 20
 
-// printEvery is the step between those points of a curve that are printed.
+// printEvery is the distance between two printed points of a curve, in points.
 const printEvery = 5
 
 func printMarginal(w io.Writer, e *predict.Effects, curve bool) {
@@ -234,8 +234,8 @@ func printMarginal(w io.Writer, e *predict.Effects, curve bool) {
 	fmt.Fprintf(w, "\nWritten to %s.\n", strings.Join(e.Files, ", "))
 }
 
-// ofDraws formats a share of some thousand draws. A share of 0 is written as a bound, since no draw
-// among thousands does not prove that the probability is 0.
+// ofDraws formats a share of some thousand draws. A share of 0 is written as a bound, since 0 of
+// some thousand draws does not prove that the probability is 0.
 func ofDraws(share predict.Number) string {
 	switch {
 	case share < 0.0005:

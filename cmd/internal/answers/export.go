@@ -31,7 +31,7 @@ type Exported struct {
 	File   string   `json:"file"`
 	Groups []string `json:"groups"`
 	Chains int      `json:"chains"`
-	Draws  int      `json:"draws"` // the number of draws of each chain
+	Draws  int      `json:"draws"` // number of draws of each chain
 }
 
 // Export returns the command vti export.
@@ -140,8 +140,8 @@ func exportRun(a *shell.App, ctx context.Context, all application.Registry, dir,
 	return nil
 }
 
-// independentChains is the number of chains into which independent draws are split, because readers
-// of InferenceData compare chains.
+// independentChains is the number of chains into which independent draws are split, because
+// programs that read InferenceData compare chains.
 const independentChains = 4
 
 // chooseExported returns the indices of the draws to write, chain by chain. All chains have the
@@ -177,16 +177,16 @@ func chooseExported(d *draws.Draws, most int) (chosen []int, chains int, err err
 	return chosen, len(byChain), nil
 }
 
-// exporter writes the groups of ArviZ's InferenceData.
+// exporter writes the groups of InferenceData, the format of ArviZ.
 type exporter struct {
 	w      *zarr.Writer
 	stored *draws.Draws
 	chosen []int      // indices of draws, chain by chain
-	shape  zarr.Shape // the numbers of chains and of draws of each
+	shape  zarr.Shape // number of chains, and number of draws of each
 	groups []string
 }
 
-// startGroup makes a group with the coordinates of chains and draws.
+// startGroup starts a group, with the coordinates of chains and draws.
 func (e *exporter) startGroup(name string, withDraws bool) error {
 	e.groups = append(e.groups, name)
 	err := e.w.Group(name, map[string]any{
@@ -241,12 +241,12 @@ func (e *exporter) posterior() error {
 	return nil
 }
 
-// variable is an array of the posterior. It holds the columns of draws whose names are the same
-// before the bracket with the label.
+// variable is an array of the posterior. It holds the columns of draws whose names differ only in
+// the label in brackets.
 type variable struct {
 	name    string
-	labels  []string // nil for a number
-	columns []int    // of sites, then of coordinates
+	labels  []string // labels of the columns; nil for a single number
+	columns []int    // numbers of the columns: sites of the code first, then coordinates
 }
 
 // variablesOf groups columns, such as beta[bmi] and sd(Days | Subject), by the text before the

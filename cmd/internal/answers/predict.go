@@ -62,8 +62,8 @@ The predictions of all rows are written to ` + predictionsFile + ` in the direct
 	return cmd
 }
 
-// tableOfRun is the name of the predicted table in answers if no table was given and the run
-// predicts its own rows.
+// tableOfRun is the name in answers of the table of the run itself, which is predicted if no other
+// table is given.
 const tableOfRun = "its own rows"
 
 func runPredict(a *shell.App, cmd *cobra.Command, all application.Registry, args []string, f *predictFlags) error {
@@ -185,7 +185,7 @@ func addExpected(table *document.Grid, r *predict.Result, unit, level string) {
 		case p.Observed != nil:
 			cells = append(cells, document.Short(*p.Observed))
 		case r.Observed != nil:
-			cells = append(cells, "") // only a lower bound of the time is known
+			cells = append(cells, "") // of this time only a lower bound is known
 		}
 		table.Add(cells...)
 	}

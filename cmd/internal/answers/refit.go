@@ -28,14 +28,14 @@ type refitter struct {
 	all    application.Registry
 	header runs.Header
 	table  *table.Table
-	dir    string   // the directory of the files of the repeated run
+	dir    string   // directory for the files of the repeated run
 	levels []string // flags that name the categories of the response, if the original run had none
 }
 
 // newRefitter reads the table of a run. The argument categories holds the categories of the
-// response, or is empty if the response is a number. The repeated run is told these categories,
-// because some of them may be missing from the remaining rows. The caller removes the directory dir
-// of the refitter.
+// response, or is empty if the response is a number. Flags give these categories to the repeated
+// run, because some of them may be missing from the remaining rows. The caller removes the
+// refitter's directory dir.
 func newRefitter(a *shell.App, all application.Registry, run *application.Stored, categories []string) (*refitter, error) {
 	header := run.Header
 	if why := run.Command.Unrepeatable; why != "" {
@@ -46,7 +46,7 @@ func newRefitter(a *shell.App, all application.Registry, run *application.Stored
 		return nil, err
 	}
 	header.Flags = maps.Clone(header.Flags)
-	delete(header.Flags, "region") // the repeated run reads a copy of the columns read
+	delete(header.Flags, "region") // the repeated run reads a copy of the columns of this region
 	if slices.Equal(header.Flags["na"], []string{"mean"}) {
 		data, _ = data.FillGenotypes(data.Names(), data)
 		header.Flags["na"] = []string{"drop"}
@@ -72,9 +72,9 @@ func newRefitter(a *shell.App, all application.Registry, run *application.Stored
 	return r, nil
 }
 
-// without computes the posterior given the rows of the table for which left returns false. It
-// returns the other rows with their densities under draws from this posterior, and the verdict on
-// the posterior.
+// without leaves out the rows of the table for which left returns true, and computes the posterior
+// given the remaining rows. It returns the rows left out, with their densities under draws from
+// this posterior, and the verdict on the posterior.
 func (r *refitter) without(ctx context.Context, left func(row int) bool) (*predict.Rows, string, error) {
 	kept, out := filepath.Join(r.dir, "kept.parquet"), filepath.Join(r.dir, "left.parquet")
 	for path, keep := range map[string]bool{kept: false, out: true} {
@@ -122,8 +122,8 @@ func (r *refitter) without(ctx context.Context, left func(row int) bool) (*predi
 	return rows, verdict, err
 }
 
-// refitRows computes again, without the row itself, the estimates of the rows for which importance
-// sampling is not reliable.
+// refitRows replaces the estimates of the rows for which importance sampling is not reliable, by
+// refits without the row.
 func (r *refitter) refitRows(ctx context.Context, rows *predict.Rows, loo *predict.LOO, seed uint64, note func(string)) error {
 	places, _ := r.table.Places()
 	for k, row := range slices.Clone(loo.Rows) {

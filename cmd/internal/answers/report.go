@@ -75,7 +75,7 @@ func writeReport(a *shell.App, ctx context.Context, all application.Registry, di
 	return shown(a, ctx, out, open)
 }
 
-// shown prints the path of a page, and opens it in a browser if open is set.
+// shown prints the path of a page, and opens the page in a browser if open is true.
 func shown(a *shell.App, ctx context.Context, out string, open bool) error {
 	fmt.Fprintln(a.Text, out)
 	if open {

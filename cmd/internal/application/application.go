@@ -13,16 +13,16 @@ import (
 // Application describes a kind of question that the engine answers, such as the selection of
 // variables, with the commands that answer it.
 type Application struct {
-	// About is the subject of its runs in messages, such as "graphs".
+	// About is the subject of the application's runs in messages, such as "graphs".
 	About string
 	// Commands lists all commands of the application.
 	Commands []Command
 	// Open opens a finished run of one of the application's commands.
 	Open func(a *shell.App, dir string) (*Run, error)
-	// Page makes the pages of its runs, and opens runs that predict a response.
+	// Page makes the pages of the application's runs, and opens runs that predict a response.
 	Page report.Page
-	// Formats are the formats, besides ArviZ's, in which Export writes a finished run. The argument
-	// least of Export is the smallest probability that is written.
+	// Formats are the formats, in addition to ArviZ's, in which Export writes a finished run. The
+	// argument least of Export is the smallest probability that is written.
 	Formats []string
 	Export  func(dir, format string, least float64) (text string, err error)
 	// Compare compares two finished runs. It is nil if runs of the application cannot be compared.
@@ -35,10 +35,10 @@ type Command struct {
 	// records of its runs contain it.
 	Name string
 	New  func(a *shell.App) *cobra.Command
-	// Asks is the question of the command in words, for forms in the browser. First holds the flags
-	// that a form begins with, perhaps with values; the other flags are folded, by their groups. If
-	// these fields are empty a form has the short description of the command, and begins with the
-	// flags of the first group.
+	// Asks is the question of the command in words, for its form in the browser. First holds the
+	// flags at the beginning of the form, perhaps with values; other flags are folded, by their
+	// groups. If both are empty the form shows the short description of the command, and begins
+	// with the flags of the first group.
 	Asks  string
 	First []string
 	// Studied reports whether vti study can run the command on many tables.
@@ -55,18 +55,18 @@ type Command struct {
 type Run struct {
 	Result shell.Judged
 	// Asked reads the problem again, so that the question can be printed. It is nil if that needs
-	// more than the run directory holds.
+	// other data than the run directory has.
 	Asked func(ctx context.Context) (interface{ PrintProblem() }, error)
 }
 
 // Comparison is the result of comparing two runs.
 type Comparison struct {
-	// Result is the value that --json prints.
+	// Result is the object that --json prints.
 	Result interface{ Write(dir string) error }
 	*report.Compared
 }
 
-// Comparing returns a function that opens two runs with open, and compares them with compare.
+// Comparing returns a function that opens two runs by calling open, and calls compare with them.
 func Comparing[R any](open func(dir string) (R, error), compare func(ctx context.Context, a, b R) (*Comparison, error)) func(ctx context.Context, dirA, dirB string) (*Comparison, error) {
 	return func(ctx context.Context, dirA, dirB string) (*Comparison, error) {
 		a, err := open(dirA)
@@ -81,7 +81,7 @@ func Comparing[R any](open func(dir string) (R, error), compare func(ctx context
 	}
 }
 
-// Opening returns a function that opens a run with open, and converts it to a Run with tell.
+// Opening returns a function that opens a run by calling open, and calls tell to get a Run of it.
 func Opening[R any](open func(dir string) (R, error), tell func(a *shell.App, run R) *Run) func(a *shell.App, dir string) (*Run, error) {
 	return func(a *shell.App, dir string) (*Run, error) {
 		run, err := open(dir)
@@ -92,7 +92,7 @@ func Opening[R any](open func(dir string) (R, error), tell func(a *shell.App, ru
 	}
 }
 
-// OpenResult opens a run whose directory holds nothing that is needed besides its result.
+// OpenResult opens a run of which only the result is needed.
 func OpenResult[P interface {
 	*R
 	shell.Judged

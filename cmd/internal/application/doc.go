@@ -1,4 +1,4 @@
-// Package application describes an application of the engine to the command line. Each is one value
-// of [Application], and all code that works on the runs of any of them looks it up in a [Registry];
-// nothing else names one.
+// Package application describes the applications of the engine, such as variable selection, to the
+// command line. Each is a value of [Application]. Code that works on runs of every application
+// finds the application in a [Registry], and names none of them.
 package application

@@ -14,11 +14,11 @@ import (
 	runs "github.com/transdim/vti/run"
 )
 
-// Question is implemented by the flags of a command that makes runs with records of type R.
+// Question is implemented by the flags of a command that makes runs whose records have type R.
 type Question[R cli.Record] interface {
 	cli.Flags[R]
-	// Begin reads the table, checks the whole input of a run, and returns its task. It writes
-	// nothing; its errors are errors of the input.
+	// Begin reads the table, checks the whole input of a run, and returns its task. It writes no
+	// files; its errors are errors of the input.
 	Begin(ctx context.Context, run *Asked[R]) (shell.Task, error)
 }
 
@@ -33,13 +33,13 @@ type Asked[R cli.Record] struct {
 // Resumed reports whether the run is resumed.
 func (r *Asked[R]) Resumed() bool { return r.Job.Resume != "" }
 
-// Shown returns the run with a record in a directory, which is shown and not computed.
+// Shown returns a run with the given record and directory, to be shown and not to be computed.
 func Shown[R cli.Record](a *shell.App, dir string, record R) *Asked[R] {
 	return &Asked[R]{App: a, Job: &shell.Job{Stored: record, Resume: dir}, Record: record}
 }
 
 // Answering makes cmd a command that answers a question about a table. The function fresh returns
-// the flags of the command, with no flag set.
+// the flags of the command at their defaults.
 func Answering[R interface {
 	*T
 	cli.Record
@@ -72,7 +72,7 @@ func recordOf[R interface {
 	if output.Resume == "" {
 		record, err := question.Describe(cmd.Flags())
 		if err == nil {
-			region := record.Head().Region // the only setting in a header
+			region := record.Head().Region // a region is the only setting in a header
 			*record.Head() = NewHeader(cmd, args[0])
 			record.Head().Region = region
 		}
@@ -85,7 +85,7 @@ func recordOf[R interface {
 	return record, cli.CheckResume(cmd, args, R(record), output, func() cli.Flags[R] { return fresh() })
 }
 
-// NewHeader returns the header of the record of a new run of a command on a table.
+// NewHeader returns the header of the record for a new run of a command, on the table at path.
 func NewHeader(cmd *cobra.Command, path string) runs.Header {
 	return runs.Header{Command: cli.CommandName(cmd), Version: vti.Version, Data: path, Flags: cli.GivenFlags(cmd.Flags())}
 }

@@ -24,8 +24,8 @@ type Recertification struct {
 }
 
 // Reopen opens the run to certify. The argument flags lists which of the flags --certify-draws,
-// --chain-groups, --chains and --rounds apply to the run. If the user gave one of the others,
-// Reopen returns an error.
+// --chain-groups, --chains and --rounds apply to the run. If the user gave another of them, Reopen
+// returns an error.
 func Reopen[R interface {
 	*T
 	cli.Record

@@ -17,11 +17,11 @@ import (
 	runs "github.com/transdim/vti/run"
 )
 
-// Registry is a list of applications. Lists of commands and messages are in the same order.
+// Registry is a list of applications, in the order in which help and messages list them.
 type Registry []*Application
 
-// Below returns the commands whose names consist of the given words and one more word, such as all
-// commands of vti calibrate. Each has its own subcommands.
+// Below returns the commands whose names consist of the given words and one more word, with their
+// subcommands. Below("calibrate"), for example, returns all commands of vti calibrate.
 func (r Registry) Below(a *shell.App, words string) (made []*cobra.Command) {
 	for _, application := range r {
 		for _, command := range application.Commands {
@@ -35,8 +35,8 @@ func (r Registry) Below(a *shell.App, words string) (made []*cobra.Command) {
 	return made
 }
 
-// Choice makes cmd a command that only groups the commands of applications below it, and other
-// commands.
+// Choice makes cmd a command that only groups other commands: the commands of applications below
+// it, and the argument others.
 func (r Registry) Choice(a *shell.App, cmd *cobra.Command, others ...*cobra.Command) *cobra.Command {
 	return cli.Choice(cmd, append(r.Below(a, cmd.Name()), others...)...)
 }
@@ -66,7 +66,7 @@ type Stored struct {
 	Command *Command
 }
 
-// Check returns an error if the run in a directory is not one of the application.
+// Check returns an error if the run in a directory is a run of another application.
 func (a *Application) Check(dir string) error {
 	var header runs.Header
 	if err := rundir.ReadRecord(dir, &header); err != nil {
@@ -78,7 +78,7 @@ func (a *Application) Check(dir string) error {
 	return nil
 }
 
-// command returns the command with a name, or nil.
+// command returns the command with the given name, or nil.
 func (a *Application) command(name string) *Command {
 	for k := range a.Commands {
 		if a.Commands[k].Name == name {
@@ -168,7 +168,7 @@ func (s *Stored) OwnRows() (*predict.Rows, error) {
 	return run.Rows(nil)
 }
 
-// Exporter returns the application whose runs are written in a format, or nil.
+// Exporter returns the application that writes its runs in the given format, or nil.
 func (r Registry) Exporter(format string) *Application {
 	for _, application := range r {
 		if slices.Contains(application.Formats, format) {
@@ -178,7 +178,7 @@ func (r Registry) Exporter(format string) *Application {
 	return nil
 }
 
-// Formats returns the formats that only the runs of one application are written in.
+// Formats returns the formats of the exports that only one application has.
 func (r Registry) Formats() (names []string) {
 	for _, application := range r {
 		names = append(names, application.Formats...)
@@ -186,7 +186,7 @@ func (r Registry) Formats() (names []string) {
 	return names
 }
 
-// VerdictOf returns the verdict in the result of a run. It is "exact" if no verdict was needed.
+// VerdictOf returns the verdict in the result of a run. It is "exact" if the result has none.
 func VerdictOf(dir string) (string, error) {
 	var result struct {
 		Certificate, Diagnostics *struct {

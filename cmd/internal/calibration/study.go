@@ -28,7 +28,7 @@ import (
 type Flags struct {
 	replicates    int
 	Rows, Columns int // the sizes of generated tables
-	only          int // number of the only problem to draw, or −1
+	only          int // number of a single problem to draw; −1 for all
 	shards        cli.Shards
 	Output        cli.Output
 }
@@ -48,11 +48,11 @@ func (f *Flags) Register(cmd *cobra.Command) {
 	cmd.MarkFlagsMutuallyExclusive("only", "shard", "shards")
 }
 
-// defaultReplicates is the default number of replicates, with which the bands of ranks are about a
-// tenth wide on either side.
+// defaultReplicates is the default number of replicates. The bands of ranks are then about a tenth
+// wide on either side.
 const defaultReplicates = 200
 
-// Refuse returns an error, with the reason why, if one of the named flags was given.
+// Refuse returns an error with the reason why if one of the named flags was given.
 func Refuse(flags *pflag.FlagSet, why string, names ...string) error {
 	for _, name := range names {
 		if flags.Changed(name) {
@@ -62,8 +62,8 @@ func Refuse(flags *pflag.FlagSet, why string, names ...string) error {
 	return nil
 }
 
-// repeated returns the command line that draws one problem of a study again, without the number of
-// the problem.
+// repeated returns the command line that draws a single problem of a study again, but for the
+// number of the problem at its end.
 func repeated(cmd *cobra.Command) string {
 	words := append([]string{cmd.CommandPath()}, cmd.Flags().Args()...)
 	flags := cli.GivenFlags(cmd.Flags())
@@ -79,7 +79,7 @@ func repeated(cmd *cobra.Command) string {
 }
 
 // Laboratory adds further studies to a command. It registers their flags, and returns a function
-// that makes the study for a command line; without these flags it returns the ordinary study.
+// that returns the study for a command line: the argument ordinary if none of these flags is given.
 type Laboratory[S calibrate.Source] func(cmd *cobra.Command) func(args []string, ordinary S) (calibrate.Source, error)
 
 // Ordinary is a Laboratory without further studies: it registers no flags, and returns the ordinary

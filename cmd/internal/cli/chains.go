@@ -10,7 +10,7 @@ import (
 	runs "github.com/transdim/vti/run"
 )
 
-// ChainsGroup is the group of the flags of chains.
+// ChainsGroup is the heading, in the help, of the flags about chains.
 const ChainsGroup = "Chains"
 
 // RegisterChains adds flags for the number, length and kind of chains.
@@ -26,9 +26,9 @@ func RegisterChains(cmd *cobra.Command, sizes *runs.ChainSizes) {
 	})
 }
 
-// ChainProgress returns a function that shows the progress of chains. Their log density is on the
-// working scale of the sampler; logJacobian is added to get the log density on the scale of the
-// table.
+// ChainProgress returns a function that shows the progress of chains. The log density of the
+// sampler is on its working scale; logJacobian added to it gives the log density on the scale of
+// the table.
 func ChainProgress(shown *console.Progress, logJacobian float64) func(rjmcmc.Progress) {
 	pace := console.NewPace()
 	return func(p rjmcmc.Progress) {

@@ -13,7 +13,7 @@ import (
 )
 
 // CompleteWith makes the shell suggest values of a flag. A value may be followed by a tab and its
-// meaning in words; in these # stands for the number at the end of the value.
+// meaning in words, in which # stands for the number at the end of the value.
 func CompleteWith(cmd *cobra.Command, flag string, values ...string) {
 	if err := cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)); err != nil {
 		panic("completeWith: " + err.Error()) // no such flag
@@ -56,7 +56,7 @@ func columnsOf(_ *cobra.Command, args []string, begun string) ([]string, cobra.S
 }
 
 // Arguments accepts from least to most arguments; if most is 0 there is no upper limit. The
-// argument what names the arguments in errors.
+// argument noun names them in errors.
 func Arguments(least, most int, noun string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		switch {

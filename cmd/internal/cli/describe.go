@@ -14,11 +14,11 @@ type Description struct {
 	Commands []DescribedCommand `json:"commands"`
 }
 
-// DescribedCommand is a command that can be run, and does not only group other commands.
+// DescribedCommand is a command that can be run, unlike commands that only group other commands.
 type DescribedCommand struct {
 	// Name is the name on the command line without vti, such as "rjmcmc varsel".
 	Name string `json:"name"`
-	// Group is the heading in the help below which the first word of the name is listed.
+	// Group is the heading in the help under which the first word of the name is listed.
 	Group string `json:"group"`
 	Short string `json:"short"`
 	Long  string `json:"long"`
@@ -111,7 +111,7 @@ func describeFlag(cmd *cobra.Command, flag *pflag.Flag) DescribedFlag {
 	}
 	if complete, found := cmd.GetFlagCompletionFunc(flag.Name); found {
 		if values, directive := complete(cmd, nil, ""); directive == cobra.ShellCompDirectiveNoFileComp {
-			d.Columns = len(values) == 0 // there is no table here whose columns could be suggested
+			d.Columns = len(values) == 0 // without a table no columns are suggested
 			for _, value := range values {
 				choice, words, _ := strings.Cut(value, "\t")
 				d.Choices, d.Words = append(d.Choices, choice), append(d.Words, words)

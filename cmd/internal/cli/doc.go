@@ -1,2 +1,2 @@
-// Package cli holds the flags that several commands have in common.
+// Package cli has the flags that several commands share, and the form of the help.
 package cli

@@ -14,8 +14,8 @@ import (
 // TimeLimit holds the flag --max-time.
 type TimeLimit struct{ maxTime time.Duration }
 
-// Register adds the flag to a command. Work that every answer needs is done even beyond the limit;
-// needs names this work in the help.
+// Register adds the flag to a command. Work that every answer needs is done even after the limit;
+// the argument needs names this work in the help.
 func (f *TimeLimit) Register(cmd *cobra.Command, needs string) {
 	Group(cmd, "Effort", func() {
 		cmd.Flags().DurationVar(&f.maxTime, "max-time", 0, "`time` after which no new work starts, such as 90s or 10m, except for "+needs)
@@ -30,14 +30,14 @@ func (f *TimeLimit) Limit() (runs.Limit, error) {
 	return runs.Limit{MaxSeconds: f.maxTime.Seconds()}, nil
 }
 
-// Renew puts a limit that is given with --resume into the record of the run.
+// Renew stores a limit that was given with --resume in the record of the run.
 func (f *TimeLimit) Renew(flags *pflag.FlagSet, limit *runs.Limit) {
 	if flags.Changed("max-time") {
 		limit.MaxSeconds = f.maxTime.Seconds()
 	}
 }
 
-// Effort holds the flags that limit the work of a run.
+// Effort holds the flags that limit the work of a run, by effort, training steps or time.
 type Effort struct {
 	budget runs.Budget
 	TimeLimit
@@ -54,7 +54,7 @@ func (f *Effort) Register(cmd *cobra.Command) {
 	CompleteWith(cmd, "effort", "auto", "fixed")
 }
 
-// Budget returns the budget that the flags ask for. If --steps is given the effort is fixed.
+// Budget returns the limits of work that the flags set. If --steps is given the effort is fixed.
 func (f *Effort) Budget(flags *pflag.FlagSet) (runs.Budget, error) {
 	b := f.budget
 	if flags.Changed("steps") {

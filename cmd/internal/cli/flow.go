@@ -19,7 +19,8 @@ type Flow struct {
 	layers, blocks, hidden, bins int
 }
 
-// Register adds the flags of a flow and its sizes, whose defaults differ between commands.
+// Register adds the flags of a flow. The defaults of its sizes (layers, blocks, hidden) differ
+// between commands; usage is the help of the flag for the kind of flow.
 func (f *Flow) Register(cmd *cobra.Command, usage, layers, blocks, hidden string) {
 	flags := cmd.Flags()
 	flags.Var(Name(&f.Flow), "flow", usage)
@@ -66,8 +67,8 @@ func (n *FlowName) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// Config returns the flow that the flags ask for. It refuses flags for sizes that this kind of flow
-// does not have.
+// Config returns the flow that the flags ask for. It returns an error for flags about sizes that
+// this kind of flow does not have.
 func (f *Flow) Config(flags *pflag.FlagSet) (cosmic.Config, error) {
 	var config cosmic.Config
 	for _, flow := range flows {
@@ -95,6 +96,6 @@ func (f *Flow) Config(flags *pflag.FlagSet) (cosmic.Config, error) {
 		*size.field = size.value
 	}
 	check := config
-	check.Dim = 1 // the true dimension is known only with the data
+	check.Dim = 1 // any number; the dimension is known only with the data
 	return config, check.Validate()
 }

@@ -21,8 +21,8 @@ const HelpWidth = 100
 // groupAnnotation names the group of a flag in the help of its command.
 const groupAnnotation = "vti_group"
 
-// Group adds the flags that the function define registers to a group of the help. The help shows
-// first the flags without a group, and then the groups in the order in which they were made.
+// Group gives the flags that the function define registers the heading title in the help. The help
+// shows first the flags without a heading, and then the groups in the order of the calls of Group.
 func Group(cmd *cobra.Command, title string, define func()) {
 	before := map[string]bool{}
 	cmd.Flags().VisitAll(func(flag *pflag.Flag) { before[flag.Name] = true })
@@ -147,7 +147,7 @@ func printFlags(w io.Writer, cmd *cobra.Command) {
 	local.SortFlags = false
 	local.VisitAll(collect)
 	cmd.InheritedFlags().VisitAll(collect)
-	// Flags without a group are few and the same for all commands. They come last.
+	// Flags without a heading are few and the same for all commands, and come last.
 	for _, group := range append(groups[1:], "") {
 		set := byGroup[group]
 		if set == nil {
@@ -172,8 +172,8 @@ func UnknownCommand(cmd *cobra.Command, name string) error {
 	return fmt.Errorf("unknown command %q%s (see %s --help)", name, didYouMean(cmd.SuggestionsFor(name)), cmd.CommandPath())
 }
 
-// Choice makes cmd a command that only groups other commands. If none of these is named it lists
-// them.
+// Choice makes cmd a command that only groups other commands, and lists them if it is called by
+// itself.
 func Choice(cmd *cobra.Command, commands ...*cobra.Command) *cobra.Command {
 	var names []string
 	for _, one := range commands {
@@ -235,7 +235,7 @@ func FlagError(cmd *cobra.Command, args []string, err error) error {
 	return fmt.Errorf("%w%s (see %s --help)", err, suggestion, cmd.CommandPath())
 }
 
-// didYouMean asks for similar names. The list may be empty.
+// didYouMean returns a question that suggests similar names, or "" for an empty list.
 func didYouMean(similar []string) string {
 	if len(similar) == 0 {
 		return ""

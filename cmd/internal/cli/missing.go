@@ -8,9 +8,9 @@ import (
 	"github.com/transdim/vti/table"
 )
 
-// AdviseMissing adds advice to the error of a table with missing cells: to leave rows out if some
-// rows would remain, and to use the other options of the command, given by others. Those options do
-// not help if a column has no value at all.
+// AdviseMissing adds advice to the error for a table with missing cells: to leave rows out, if some
+// rows would remain, and to use other options of the command, which the argument others describes.
+// These options do not help if a column has no value at all.
 func AdviseMissing(err error, others ...string) error {
 	var missing *table.MissingError
 	if !errors.As(err, &missing) || missing.Empty() {

@@ -10,7 +10,7 @@ import (
 	"github.com/transdim/vti/gpu"
 )
 
-// Output holds the flags that every command that makes a run has.
+// Output holds the flags that all commands with run directories have.
 type Output struct {
 	Seed   uint64
 	Device gpu.Kind
@@ -20,15 +20,15 @@ type Output struct {
 	Quiet  bool
 	// Bare reports whether the page and the figures of the run are left out.
 	Bare bool
-	// Resume is the directory of the run to continue; empty for a new one.
+	// Resume is the directory of the run to resume; "" for a new run.
 	Resume string
 }
 
-// Common returns the Output itself, for commands that embed it.
+// Common returns the Output itself. It serves commands that embed an Output.
 func (f *Output) Common() *Output { return f }
 
-// Register adds the flags to a command. A command that computes has flags for a seed and a device
-// too.
+// Register adds the flags to a command. If computes is true they include flags for a seed and a
+// device.
 func (f *Output) Register(cmd *cobra.Command, computes bool) {
 	flags := cmd.Flags()
 	Group(cmd, OutputGroup, func() {
@@ -54,11 +54,11 @@ func (f *Output) RegisterSampler(cmd *cobra.Command, description string) {
 	})
 }
 
-// OutputGroup is the group in the help for flags on the directory of a run and the form of its
-// answer.
+// OutputGroup is the heading, in the help, of flags about the directory of a run and the form of
+// its answer.
 const OutputGroup = "Run and output"
 
-// RegisterPlugin adds the flag that names a PJRT plugin.
+// RegisterPlugin adds the flag that names a PJRT plugin, the library of a device.
 func RegisterPlugin(cmd *cobra.Command, plugin *string) {
 	cmd.Flags().StringVar(plugin, "pjrt-plugin", "", "`file` of the PJRT plugin for --device cuda or xla-cpu (default "+gpu.PluginVariable+", then the usual folders)")
 }
@@ -73,8 +73,8 @@ func RegisterFloatType(cmd *cobra.Command, value *dtypes.DType) {
 	CompleteWith(cmd, "dtype", "float32", "float64")
 }
 
-// RegisterLaunch adds --steps-per-launch to a command that trains. The flag changes no numbers, and
-// so is not stored in records.
+// RegisterLaunch adds --steps-per-launch to a command that trains. The flag changes no numbers and
+// is not stored in records.
 func RegisterLaunch(cmd *cobra.Command, value *int) {
 	*value = 1
 	cmd.Flags().Var(Count{value, 1}, "steps-per-launch", "training steps compiled into one graph: can be faster on a GPU, takes longer to start")

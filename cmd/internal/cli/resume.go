@@ -17,7 +17,7 @@ import (
 )
 
 // All commands treat --resume alike: a resumed run takes all settings from its record. The table
-// and flags may be given again, as happens if --resume is added to the command line that began the
+// and flags may be given again, for example if --resume is added to the command line that began the
 // run, but they must agree with the record. A few flags do not change the computation and may have
 // any value.
 
@@ -38,24 +38,24 @@ func RegisterCertifyDraws(cmd *cobra.Command, value *int, usage string) {
 	})
 }
 
-// free are the flags that may be given with --resume whatever the record contains.
+// free lists the flags that may be given with --resume and need not agree with the record.
 var free = []string{"resume", "json", "quiet", "pjrt-plugin", "steps-per-launch", "certify-draws", "max-time", "stack"}
 
 // Record is the description of a run that is stored with it. It contains a header.
 type Record interface{ Head() *runs.Header }
 
-// Flags is implemented by the flags of a command that makes runs with records of type R.
+// Flags is implemented by the flags of a command that makes runs whose records have type R.
 type Flags[R Record] interface {
 	// Register adds the flags to the command.
 	Register(cmd *cobra.Command)
 	// Describe returns the record that the flags ask for, without its header.
 	Describe(flags *pflag.FlagSet) (R, error)
-	// Common returns the flags that all such commands have.
+	// Common returns the flags that all commands with run directories have.
 	Common() *Output
 }
 
 // CheckResume checks the flags given with --resume against the record of the run to resume. The
-// function fresh returns flags of the same command, with no flag set.
+// function fresh returns the flags of the same command at their defaults.
 func CheckResume[R Record](cmd *cobra.Command, args []string, record R, output *Output, fresh func() Flags[R]) error {
 	dir, header := output.Resume, record.Head()
 	if command := CommandName(cmd); header.Command != command {
@@ -90,8 +90,8 @@ func CommandName(cmd *cobra.Command) string {
 }
 
 // contradictions appends to list the given flags that contradict the record of the run. For each
-// flag it describes a record with the flags that began the run, and another with this flag added.
-// Where the two records differ, the second must agree with the record of the run.
+// flag it compares two records: of the flags that began the run, and of these flags with this one
+// added. Where the two differ, the second must agree with the record of the run.
 func contradictions[R Record](flags *pflag.FlagSet, record R, fresh func() Flags[R], list *[]string) error {
 	header := record.Head()
 	stored, err := Leaves(record)
@@ -112,7 +112,7 @@ func contradictions[R Record](flags *pflag.FlagSet, record R, fresh func() Flags
 	}
 	before, err := asked(header.Flags)
 	if err != nil {
-		before = nil // the record is of another version, so that no flag can be compared
+		before = nil // no flag can be compared with a record of another version
 	}
 	flags.Visit(func(flag *pflag.Flag) {
 		if slices.Contains(free, flag.Name) || flag.Name == "out" || flag.Name == "device" {
@@ -172,8 +172,8 @@ func setFlags(flags *pflag.FlagSet, values map[string][]string) error {
 	return nil
 }
 
-// Leaves returns the numbers and texts of a record by their paths in its JSON. The header is left
-// out, since it does not describe the computation.
+// Leaves returns the numbers and texts of a record by their paths in its JSON. The header, which
+// does not describe the computation, is left out.
 func Leaves(record any) (map[string]string, error) {
 	return report.Leaves(record, "command", "version", "started", "finished", "flags", "data", "fingerprint", "device", "backend", "seconds")
 }

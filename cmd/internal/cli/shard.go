@@ -14,7 +14,7 @@ import (
 // directory.
 type Shards struct {
 	part  string // "I/N"
-	count int    // N, if the scheduler of a cluster provides the index I
+	count int    // number of processes, if the scheduler of a cluster gives each its index
 }
 
 func (f *Shards) Register(cmd *cobra.Command) {
@@ -27,8 +27,8 @@ func (f *Shards) Register(cmd *cobra.Command) {
 // Given reports whether the flags say that this process is one of several.
 func (f *Shards) Given() bool { return f.part != "" || f.count > 0 }
 
-// Own returns the part of this process: the part that the flags give, or that the scheduler of a
-// cluster assigns. Without flags this process has all of the work, and Own returns nil.
+// Own returns the part of the work of this process, as the flags or the scheduler of a cluster
+// assign it. Without flags it returns nil: this process does all of the work.
 func (f *Shards) Own() (*shard.Shard, error) {
 	text, from := f.part, "--shard"
 	if f.count > 0 {

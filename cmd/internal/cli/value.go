@@ -23,7 +23,7 @@ func (v *Positive) Set(s string) error {
 
 func (v *Positive) String() string {
 	if *v == 0 {
-		return "" // not given
+		return "" // the flag is not given
 	}
 	return strconv.FormatFloat(float64(*v), 'g', -1, 64)
 }
@@ -56,7 +56,7 @@ func (v *Scale) String() string {
 
 func (v *Scale) Type() string { return "number" }
 
-// Count is a flag that takes a whole number that is not below a least one.
+// Count is a flag that takes a whole number of at least a given size.
 type Count struct {
 	Value *int
 	Least int
@@ -73,7 +73,7 @@ func (v Count) Set(s string) error {
 
 func (v Count) String() string {
 	if v.Value == nil || *v.Value == 0 && v.Least > 0 {
-		return "" // not given
+		return "" // the flag is not given
 	}
 	return strconv.Itoa(*v.Value)
 }

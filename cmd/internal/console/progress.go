@@ -11,8 +11,8 @@ import (
 	"github.com/transdim/vti/internal/document"
 )
 
-// The least times between two lines of progress. On a terminal a line replaces the one before;
-// elsewhere all lines are kept.
+// These are the shortest times between two lines of progress. On a terminal a line replaces the
+// line before; elsewhere all lines remain.
 const (
 	terminalPause = 100 * time.Millisecond
 	plainPause    = 5 * time.Second
@@ -73,8 +73,8 @@ func (p *Progress) End() {
 	}
 }
 
-// TrainingLine returns a line on the progress of training. If single, there is only one model, and
-// the line leaves out the entropy of q(m), the approximate posterior of models.
+// TrainingLine returns a line on the progress of training. If single is true there is only one
+// model, and the line leaves out the entropy of q(m), the approximate posterior of models.
 func TrainingLine(info vti.Info, single bool) string {
 	line := fmt.Sprintf("step %d/%d  loss %.3f", info.Step, info.Steps, info.Loss)
 	if !single {
@@ -115,7 +115,7 @@ func (p pace) Text(done, total int) string {
 	return rateText(rate) + "/s  " + document.TimeText(float64(total-done)/rate) + " left"
 }
 
-// ReportEvery returns the number of training steps between two reports. A report makes the host
-// wait for the device. The number is large enough for this not to be felt, and small enough for
-// short runs.
+// ReportEvery returns the number of training steps between two reports. A report makes the
+// processor wait for the device. With this number the wait takes little of the time, and short runs
+// have reports too.
 func ReportEvery(steps int) int { return min(max(steps/50, 1), 100) }

@@ -24,7 +24,8 @@ func NewWriter(w, terminal io.Writer) *Writer {
 	return &Writer{W: w, Colour: isTerminal(terminal) && os.Getenv("NO_COLOR") == ""}
 }
 
-// verdictColours are the escape sequences for the words that a line with a verdict begins with.
+// verdictColours holds the first words of lines with a verdict, and their colours (escape
+// sequences).
 var verdictColours = []struct{ word, escape string }{
 	{"TRUSTED", "\x1b[1;32m"}, {"DOUBTFUL", "\x1b[1;33m"}, {"FAILED", "\x1b[1;31m"},
 	{"model check: good", "\x1b[32m"}, {"model check: questionable", "\x1b[33m"}, {"model check: poor", "\x1b[31m"},
@@ -78,7 +79,7 @@ func folded(line string) string {
 	hanging := indent + "  "
 	var text strings.Builder
 	width := 0
-	// splitting at single spaces keeps the spaces that align columns
+	// words are split at single spaces, to keep the spaces that align columns
 	for word := range strings.SplitSeq(strings.TrimLeft(line, " "), " ") {
 		size := utf8.RuneCountInString(word)
 		switch {

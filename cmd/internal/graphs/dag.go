@@ -44,8 +44,8 @@ func (f *dagFlags) Describe(flags *pflag.FlagSet) (*dag.Record, error) {
 		return nil, err
 	}
 	if record.Model.Mechanism == dag.AnyMechanism && record.Structure == dag.GraphFlow {
-		// A given prior of the weights makes mechanisms of numbers linear. Flows can train on no
-		// other mechanism with a closed form.
+		// A given prior of the weights makes mechanisms of numeric nodes linear, the only mechanism
+		// with a closed form on which flows can train.
 		record.Model.PriorSD = cmp.Or(record.Model.PriorSD, 1)
 	}
 	if record.Flow, err = f.flow.Config(flags); err != nil {
@@ -110,7 +110,7 @@ func (f *dagFlags) Begin(_ context.Context, run *application.Asked[*dag.Record])
 		return t, fmt.Errorf("%s is a run by sums over graphs, which cannot be resumed: give its command again, with another --out", run.Resume)
 	}
 	if run.Resumed() {
-		if run.Flags.Changed("certify-draws") { // it does not change the training
+		if run.Flags.Changed("certify-draws") { // this flag does not change the training
 			record.Draws = f.record.Draws
 		}
 		f.time.Renew(run.Flags, &record.Limit)
@@ -127,7 +127,7 @@ func (f *dagFlags) Begin(_ context.Context, run *application.Asked[*dag.Record])
 	return d.search(f.launch)
 }
 
-// resolve chooses the methods that the flags left open, and refuses flags of other methods.
+// resolve chooses the methods that flags left open. It returns an error for flags of other methods.
 func (d *discovery) resolve() (err error) {
 	record := d.Record
 	if record.Structure, err = d.problem.Resolve(record.Structure); err != nil {
@@ -185,7 +185,7 @@ func (d *discovery) walk() (shell.Task, error) {
 	}
 	t := d.task("dag", func(ctx context.Context, session *shell.Session) (*dag.Result, error) {
 		config.Shard = session.Shard
-		if session.Again { // shards have to agree
+		if session.Again { // all processes that share a certificate must have the same settings
 			config.MaxTime = 0
 		}
 		return dag.RunGraphChains(ctx, d.problem, dag.GraphChainsConfig{Chains: config, Truth: d.truth, Dir: session.Dir, Resume: session.Resume && !session.Again, Status: session.Status})

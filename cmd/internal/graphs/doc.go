@@ -1,2 +1,2 @@
-// Package graphs is the application of graphs to the command line.
+// Package graphs has the commands that search for causal graphs.
 package graphs

@@ -123,7 +123,7 @@ func (f *modelFlags) Describe(*pflag.FlagSet) (*dag.Record, error) {
 	return &record, record.Model.Validate()
 }
 
-// registerMethods adds the flags that choose the method, and those for chains over graphs.
+// registerMethods adds the flags that choose the method, and the flags for chains over graphs.
 func (f *modelFlags) registerMethods(cmd *cobra.Command) {
 	flags, record := cmd.Flags(), &f.record
 	cli.Group(cmd, "Methods", func() {
@@ -139,8 +139,8 @@ func (f *modelFlags) registerMethods(cmd *cobra.Command) {
 	cli.CompleteWith(cmd, "structure", "auto", "exact", "chains", "flow")
 }
 
-// checkMethod returns an error if a flag was given that belongs to another method than the one that
-// is used.
+// checkMethod returns an error if a flag was given that belongs to another method than the one in
+// the record.
 func checkMethod(flags *pflag.FlagSet, record *dag.Record) error {
 	refuse := func(used string, names ...string) error {
 		for _, name := range names {
@@ -161,7 +161,7 @@ func checkMethod(flags *pflag.FlagSet, record *dag.Record) error {
 		return refuse(used, append(training, "islands")...)
 	case record.Structure == dag.GraphFlow:
 		walks = append(walks, "max-time")
-		if !record.Undivided { // its evidences are closed forms, or computed by particles
+		if !record.Undivided { // evidences are then closed forms, or computed by particles
 			walks = append(walks, "certify-draws")
 		}
 		if !networks || record.Undivided {

@@ -20,8 +20,8 @@ type discovery struct {
 	truth   *graph.Graph
 }
 
-// newDiscovery reads the table and builds the problem of a new or stored record. It writes nothing;
-// its errors are errors of the input.
+// newDiscovery reads the table and builds the problem of a new or stored record. It writes no
+// files; its errors are errors of the input.
 func newDiscovery(run *application.Asked[*dag.Record]) (*discovery, error) {
 	record := run.Record
 	problem, truth, err := record.Problem()

@@ -110,7 +110,7 @@ func simulateDag(a *shell.App, s sem.Simulation, out, truth string, asJSON bool)
 	if err != nil {
 		return err
 	}
-	// Both files are created before either gets its name, so that either both are written or none.
+	// Both files are created before either gets its name, so that both or neither are written.
 	matrix, err := atomicfile.Create(truth)
 	if err != nil {
 		return shell.Failed(err)

@@ -1,2 +1,2 @@
-// Package hierarchies is the application of hierarchical regressions to the command line.
+// Package hierarchies has the commands for hierarchical regressions.
 package hierarchies

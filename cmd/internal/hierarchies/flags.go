@@ -95,10 +95,10 @@ func (f *hbmFlags) registerModel(cmd *cobra.Command) {
 	cli.CompleteWith(cmd, "family", append([]string{regression.MarginalFamily}, hbm.FamilyNames()...)...)
 }
 
-// Describe returns the record of a new run with the settings of the flags. If no flow was chosen,
-// the flow that suits the problem is chosen later.
+// Describe returns the record of a new run with the settings of the flags. A flow that suits the
+// problem is chosen later if no flag chooses a flow.
 func (f *hbmFlags) Describe(flags *pflag.FlagSet) (*regression.Record, error) {
-	asked := f.record // a copy: the flags keep their own values
+	asked := f.record // a copy, since later changes must not reach the flags
 	record := &asked
 	if record.Frame.Formula == "" {
 		return nil, errors.New(`no formula was given: expected for example --formula "y ~ x + (1 + x | group)"`)
@@ -131,7 +131,7 @@ func (f *hbmFlags) Describe(flags *pflag.FlagSet) (*regression.Record, error) {
 		record.Model.Terms = append(record.Model.Terms, prior)
 	}
 	flow := f.flow
-	flow.Flow = cmp.Or(flow.Flow, cli.FlowName(strings.ToLower(cosmic.Spline.String()))) // this kind of flow has all of the sizes
+	flow.Flow = cmp.Or(flow.Flow, cli.FlowName(strings.ToLower(cosmic.Spline.String()))) // this kind of flow has sizes of all kinds
 	var err error
 	if record.Flow, err = flow.Config(flags); err != nil {
 		return nil, err
@@ -144,7 +144,7 @@ func (f *hbmFlags) Describe(flags *pflag.FlagSet) (*regression.Record, error) {
 	return record, err
 }
 
-// Training with simulated tables: the number of tables in a step, and the number of steps.
+// For training on simulated tables: the number of tables in a step, and the number of steps.
 const (
 	amortizedTables = 16
 	amortizedSteps  = 10000
@@ -172,8 +172,8 @@ func (f *hbmFlags) checkFamily(flags *pflag.FlagSet) error {
 	return nil
 }
 
-// chooseFlow sets the flow in the record: the flow that the flags ask for, or else the flow that
-// suits the problem.
+// chooseFlow sets the flow in the record to the flow that the flags ask for or, without such flags,
+// to the kind suits.
 func (f *hbmFlags) chooseFlow(flags *pflag.FlagSet, record *regression.Record, suits cosmic.Kind) (err error) {
 	chosen := f.flow.Flow != ""
 	if !chosen {

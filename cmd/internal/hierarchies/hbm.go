@@ -84,7 +84,7 @@ killed. A run that trains nothing starts again.`,
 // Begin checks the input of a regression, and returns its task.
 func (f *hbmFlags) Begin(ctx context.Context, run *application.Asked[*regression.Record]) (t shell.Task, err error) {
 	if run.Resumed() {
-		if run.Flags.Changed("certify-draws") { // it does not change the training
+		if run.Flags.Changed("certify-draws") { // this flag does not change the training
 			run.Record.CertifyDraws = f.record.CertifyDraws
 		}
 		f.effort.Renew(run.Flags, &run.Record.Limit)

@@ -18,8 +18,8 @@ type hierarchical struct {
 	regression *regression.Regression
 }
 
-// newHierarchical reads the table and builds the posterior that a record describes. It writes
-// nothing; its errors are errors of the input.
+// newHierarchical reads the table and builds the posterior that a record describes. It writes no
+// files; its errors are errors of the input.
 func newHierarchical(ctx context.Context, run *application.Asked[*regression.Record]) (*hierarchical, error) {
 	r, err := run.Record.Regression(ctx)
 	switch {
@@ -33,7 +33,7 @@ func newHierarchical(ctx context.Context, run *application.Asked[*regression.Rec
 	return &hierarchical{run, r}, nil
 }
 
-// check returns an error for invalid settings. It fills in settings that were left open.
+// check returns an error for invalid settings, and sets settings that were left open.
 func (r *hierarchical) check() error {
 	family, ok, err := r.Record.PlateFamily()
 	if err != nil {

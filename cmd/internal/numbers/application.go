@@ -52,8 +52,8 @@ func Orders() *application.Application {
 	})
 }
 
-// answering returns an application whose models are numbers. The function list copies the
-// probabilities of these numbers from a result.
+// answering returns an application whose models are numbers, such as the number of components. The
+// function list copies the probabilities of these numbers from a result.
 func answering[P interface {
 	*R
 	shell.Judged
@@ -64,7 +64,7 @@ func answering[P interface {
 	}
 }
 
-// asking holds the flags of a question with options of type O that is answered without training.
+// asking holds the flags of a command that needs no training and has options of type O.
 type asking[O any] struct {
 	record runs.Asked[O]
 	cli.Output

@@ -52,8 +52,8 @@ func opening[P interface{ *R }, R any](list func(n *numbered, result P)) func(di
 	}
 }
 
-// comparer returns a function that compares two such runs. The argument about names the things that
-// are counted.
+// comparer returns a function that compares two runs whose models are numbers. The argument about
+// names the things that are counted.
 func comparer(about string) func(_ context.Context, x, y *numbered) (*application.Comparison, error) {
 	return func(_ context.Context, x, y *numbered) (*application.Comparison, error) {
 		if err := runs.SameTable(x.dir, &x.Header, y.dir, &y.Header); err != nil {

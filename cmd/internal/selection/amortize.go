@@ -179,7 +179,7 @@ func runAmortizeVarsel(a *shell.App, cmd *cobra.Command, f *amortizeFlags) error
 			info.HeldOut, info.Best, info.BestStep, document.TimeText(info.Elapsed.Seconds())), info.Step == info.Steps)
 	}
 	if f.training.Steps > 0 {
-		f.training.LogEvery = min(max(f.training.Steps/20, 1), 100) // the same interval as between measurements on held-out tables
+		f.training.LogEvery = min(max(f.training.Steps/20, 1), 100) // the interval between measurements on held-out tables
 	}
 	shown.Line("held-out tables are simulated and measured before the first step", true)
 	started := time.Now()
@@ -236,7 +236,7 @@ func (v numberRange) Set(s string) error {
 
 func (v numberRange) String() string {
 	if v.value == nil || (*v.value == varsel.Range{}) {
-		return "" // not given
+		return "" // the flag is not given
 	}
 	return fmt.Sprintf("%g:%g", v.value.Low, v.value.High)
 }

@@ -1,2 +1,2 @@
-// Package selection is the application of variable selection to the command line.
+// Package selection has the commands for variable selection.
 package selection

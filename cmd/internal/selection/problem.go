@@ -20,8 +20,8 @@ type selection struct {
 	problem *varsel.Problem
 }
 
-// newSelection reads the table and builds the problem of a new or stored record. It writes nothing;
-// its errors are errors of the input.
+// newSelection reads the table and builds the problem of a new or stored record. It writes no
+// files; its errors are errors of the input.
 func newSelection(run *application.Asked[*varsel.Record]) (*selection, error) {
 	record := run.Record
 	if run.Resumed() {
@@ -57,7 +57,7 @@ func newSelection(run *application.Asked[*varsel.Record]) (*selection, error) {
 }
 
 // PrintProblem prints a summary of the table, the rows and columns that were left out, and the
-// likelihood and priors in words. With --json only what was left out is printed, to standard error.
+// likelihood and priors in words. With --json it prints only the omissions, to standard error.
 func (s *selection) PrintProblem() {
 	if s.Output.Json {
 		if !s.Output.Quiet {

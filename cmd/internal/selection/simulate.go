@@ -62,7 +62,7 @@ the same file.`,
 	return cmd
 }
 
-// WriteSimulated writes a table and prints the true parameters. They go to standard error if the
+// WriteSimulated writes a table and prints the true parameters, which go to standard error if the
 // table goes to standard output.
 func WriteSimulated(a *shell.App, data *design.SimulatedData, out string, asJSON bool) (err error) {
 	if out == "" {

@@ -47,7 +47,7 @@ func (f *varselFlags) registerTraining(cmd *cobra.Command) {
 }
 
 // checkLearning returns an error for flags about q(m), the approximate posterior of models, that
-// contradict each other. The record has its budget already.
+// contradict each other. The budget of the record must be set.
 func checkLearning(flags *pflag.FlagSet, record *varsel.Record) error {
 	surrogate := record.Sampler == varsel.SurrogateSampler
 	for _, name := range []string{"belief", "beta", "utility"} {

@@ -25,8 +25,8 @@ type varselFlags struct {
 	flow   cli.Flow
 	effort cli.Effort
 	launch int
-	// summary holds the flags for summary statistics. It becomes part of the record if --ld is
-	// given.
+	// summary holds the values of flags for summary statistics. It becomes part of the record if
+	// the flag --ld is given.
 	summary varsel.Summary
 }
 
@@ -53,7 +53,7 @@ func (f *varselFlags) registerSummary(cmd *cobra.Command) {
 	})
 }
 
-// describeSummary puts the summary statistics into the record. It returns an error for flags that
+// describeSummary adds the summary statistics to the record. It returns an error for flags that
 // need rows.
 func (f *varselFlags) describeSummary(flags *pflag.FlagSet, record *varsel.Record) error {
 	if f.summary.LD == "" {
@@ -79,7 +79,7 @@ func (f *varselFlags) describeSummary(flags *pflag.FlagSet, record *varsel.Recor
 		return errors.New("--sigma is in units of the response, which statistics do not tell")
 	case f.summary.Samples == 0:
 		return errors.New("--ld needs --samples, the number of rows behind the statistics")
-	case !flags.Changed("ld-samples"): // the numbers do not always show that correlations are from another sample
+	case !flags.Changed("ld-samples"): // the statistics do not always show that correlations come from another sample
 		return errors.New("--ld needs --ld-samples, the number of rows of the correlations: 0 if they are the rows behind the statistics, and else how many others")
 	case f.summary.Shrink >= 1:
 		return fmt.Errorf("--ld-shrink: got %g, want less than 1", f.summary.Shrink)
@@ -153,7 +153,7 @@ which --resume continues a run that was stopped or killed.`,
 // Begin checks the input of a run that trains, and returns its task.
 func (f *varselFlags) Begin(_ context.Context, run *application.Asked[*varsel.Record]) (t shell.Task, err error) {
 	if run.Resumed() {
-		if run.Flags.Changed("certify-draws") { // it does not change the training
+		if run.Flags.Changed("certify-draws") { // this flag does not change the training
 			run.Record.Draws = f.record.Draws
 		}
 		f.effort.Renew(run.Flags, &run.Record.Limit)

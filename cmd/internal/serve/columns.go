@@ -33,7 +33,7 @@ const mostShown = 6
 // described is a column: its kind, and a summary of its values or the reason why it cannot be used.
 type described struct {
 	Name, Kind, Values string
-	Missing            int // the number of rows without a value
+	Missing            int // number of rows without a value
 }
 
 // names returns the names of the columns.
@@ -85,8 +85,8 @@ func describe(data *table.Table, name string) described {
 	return d
 }
 
-// contents returns the columns of a table in the workspace. As tables never change, each is read
-// only once.
+// contents returns the columns of a table in the workspace. Tables never change, so that each is
+// read only once.
 func (s *server) contents(ctx context.Context, name string) (*contents, error) {
 	if err := s.space.hasTable(name); err != nil {
 		return nil, err

@@ -87,7 +87,7 @@ func (f *flags) serve(ctx context.Context, a *shell.App, all application.Registr
 			fmt.Fprintf(a.Stderr, "vti: --open: %v\n", err)
 		}
 	}
-	// An upload may take long, but the header of a request must arrive soon.
+	// uploads may take long, but the header of a request must arrive soon
 	web := &http.Server{Handler: s.handler(), ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 1 << 16}
 	ended := make(chan error, 1)
 	go func() { ended <- web.Serve(listener) }()

@@ -1,10 +1,10 @@
-// Package serve shows the applications in a browser on this machine: a table is uploaded, a
-// question is asked with a form, and the report of the run is read. It is a view of the registry:
-// forms are made from the flags of commands, and runs are processes of the same program.
+// Package serve offers the applications in a browser on this machine. The user uploads a table,
+// asks a question with a form, and reads the report of the run. Forms are made from the flags of
+// the commands in the registry of applications, and runs are processes of the same program.
 //
-// Its state is a folder, the workspace: tables/ holds uploads, runs/ the run directories, each with
-// the question as it was asked (serve.json) and the messages of its process (serve.log). A server
-// that starts again finds all of them.
+// Its state is a folder, the workspace: tables/ holds uploads, and runs/ the run directories, each
+// with the question of the user (serve.json) and the messages of its process (serve.log). A
+// restarted server finds all of them.
 //
 // Threats and answers:
 //

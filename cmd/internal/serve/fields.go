@@ -17,16 +17,16 @@ import (
 type question struct {
 	cli.DescribedCommand
 	Asks      string
-	first     []string // the flags that the form begins with, perhaps with values
+	first     []string // flags at the beginning of the form, perhaps with values
 	Resumable bool     // whether a run that was stopped can be continued
 }
 
-// withheld are the flags that a form does not offer, because the server sets them itself or because
-// they concern the machine. Any other flag that names a file can name a table of the workspace.
+// withheld lists the flags that forms lack, because the server sets them or because they concern
+// the machine. Other flags that name a file can name a table of the workspace.
 var withheld = []string{"out", "json", "quiet", "no-report", "resume", "stack", "device", "pjrt-plugin", "from"}
 
 // questions returns the commands of the registry that take a table and make a run with a report.
-// Commands for which the registry has a question in words are first.
+// Commands with a question in words (Asks) are first.
 func questions(all application.Registry, d *cli.Description) (list []*question) {
 	for _, a := range all {
 		for _, command := range a.Commands {
@@ -46,8 +46,8 @@ func questions(all application.Registry, d *cli.Description) (list []*question) 
 	return append(named, slices.DeleteFunc(list, func(q *question) bool { return !other(q) })...)
 }
 
-// Other reports whether the command answers a question of another command by another method. Its
-// name then has more than one word.
+// Other reports whether the command answers the question of another command by another method. The
+// name of such a command has more than one word.
 func (q *question) Other() bool { return strings.Contains(q.Name, " ") }
 
 // group is a part of a form.
@@ -56,15 +56,15 @@ type group struct {
 	Fields []field
 }
 
-// field is a flag in a form, with its values, and with the columns and the files that the flag can
-// name.
+// field is a flag in a form, with its values, and with the columns and files that may be its
+// values.
 type field struct {
 	cli.DescribedFlag
 	Columns, Files, Values []string
 }
 
-// form returns the groups of fields of a question. The fields are filled with the given values of
-// flags, or else with the values that an empty form has.
+// form returns the groups of fields of a question. The fields show the given values of flags or,
+// without such values, the values of an empty form.
 func (q *question) form(columns, files []string, values map[string][]string) []group {
 	groups, rank := []group{{}}, map[string]int{}
 	preset := map[string][]string{}
@@ -158,7 +158,7 @@ func (f field) Options() (options []option) {
 	return options
 }
 
-// Other returns the value of the field if it is none of the options, else "".
+// Other returns the value of the field if it is not one of the options, and "" otherwise.
 func (f field) Other() string {
 	if slices.ContainsFunc(f.Options(), func(o option) bool { return o.On }) {
 		return ""
@@ -166,8 +166,8 @@ func (f field) Other() string {
 	return f.Text()
 }
 
-// flags returns the values of flags in a form that was sent. Anything else in the form is ignored.
-// The values are checked later, by the command.
+// flags returns the values of flags in a submitted form. Other entries of the form are ignored. The
+// values are checked later, by the command.
 func (q *question) flags(sent url.Values, files []string) (map[string][]string, error) {
 	values := map[string][]string{}
 	for _, g := range q.form(nil, files, nil) {
@@ -184,7 +184,7 @@ func (q *question) flags(sent url.Values, files []string) (map[string][]string, 
 			case f.DescribedFlag.Columns && f.Several():
 				var line strings.Builder
 				w := csv.NewWriter(&line)
-				_ = w.Write(answers) // to memory
+				_ = w.Write(answers) // writing to memory does not fail
 				w.Flush()
 				answers = []string{strings.TrimSuffix(line.String(), "\n")}
 			case number != "":

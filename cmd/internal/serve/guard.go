@@ -17,14 +17,14 @@ import (
 )
 
 const (
-	// keyFile is the file with the secret of a workspace. The secret is kept so that addresses and
-	// open tabs remain valid after a restart.
+	// keyFile is the file with the secret of a workspace. The file remains, so that addresses and
+	// open tabs are valid after a restart.
 	keyFile    = ".vti-serve-key"
 	cookieName = "vti"
 )
 
-// guard rejects every request that is not from the browser of the user, who has the address with
-// the token.
+// guard rejects every request that does not come from the browser of the user, who has an address
+// with the secret token.
 type guard struct {
 	token, cookie string
 	base          string // the beginning of the paths of all pages, which servers on other ports cannot guess
@@ -32,7 +32,7 @@ type guard struct {
 	forms         *http.CrossOriginProtection
 }
 
-// newGuard reads the secret of the workspace, or makes one if there is none.
+// newGuard reads the secret of the workspace, or creates it.
 func newGuard(root *os.Root) (*guard, error) {
 	key, err := root.ReadFile(keyFile)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -57,7 +57,7 @@ func newGuard(root *os.Root) (*guard, error) {
 	}, nil
 }
 
-// loopback reports whether a Host header names this machine by one of the addresses that a page of
+// loopback reports whether a Host header is one of the addresses of this machine that a page of
 // another site cannot have.
 func loopback(host string) bool {
 	if name, _, err := net.SplitHostPort(host); err == nil {
@@ -70,7 +70,7 @@ func loopback(host string) bool {
 	return false
 }
 
-// refusal returns the reason why a request is rejected, or "".
+// refusal returns the reason for rejecting a request, or "" if there is none.
 func (g *guard) refusal(r *http.Request) string {
 	if !loopback(r.Host) {
 		return "this server answers to 127.0.0.1 and localhost only"
@@ -87,8 +87,8 @@ func (g *guard) refusal(r *http.Request) string {
 	return ""
 }
 
-// protect returns a handler that passes a request to next unless it is rejected. The base is
-// removed from the path of the request.
+// protect returns a handler that passes a request to the handler next unless it is rejected. The
+// base is removed from the path of the request.
 func (g *guard) protect(next http.Handler) http.Handler {
 	next = http.StripPrefix(g.base, next)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -8,7 +8,7 @@ import (
 	"syscall"
 )
 
-// detach puts a process in a process group of its own, so that Ctrl-C in the terminal of the server
+// detach puts a process in a separate process group, so that Ctrl-C in the terminal of the server
 // does not reach it. Otherwise the process would get two signals, and the second ends it without a
 // checkpoint.
 func detach(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} }

@@ -17,7 +17,7 @@ import (
 	runs "github.com/transdim/vti/run"
 )
 
-// mostWaiting is the largest number of waiting runs. More runs would come from a mistake.
+// mostWaiting is the largest number of waiting runs. A larger number would be a mistake.
 const mostWaiting = 100
 
 // queue starts runs, a limited number at a time, and notes how they ended.
@@ -36,7 +36,7 @@ type queue struct {
 // process is a process that computes a run.
 type process struct {
 	*os.Process
-	asked bool // whether it was asked to stop
+	asked bool // whether stop was called
 }
 
 // stop asks the process to stop.
@@ -81,7 +81,7 @@ func (q *queue) add(j *job) error {
 	return nil
 }
 
-// start starts waiting runs until the allowed number of runs are running.
+// start starts waiting runs as long as fewer than the allowed number are running.
 func (q *queue) start() {
 	for len(q.running) < q.parallel && len(q.waiting) > 0 && !q.closed {
 		j := q.waiting[0]
@@ -103,14 +103,14 @@ func (q *queue) start() {
 		p := &process{Process: cmd.Process}
 		q.running[j.ID] = p
 		q.ended.Go(func() {
-			_ = cmd.Wait() // the exit status has the error
+			_ = cmd.Wait() // the exit status shows the error
 			_ = log.Close()
 			q.mutex.Lock()
 			defer q.mutex.Unlock()
 			delete(q.running, j.ID)
 			status := cmd.ProcessState.ExitCode()
 			if p.asked && outcome(status) == failed {
-				status = shell.StatusInterrupted // the process was killed before it handled signals, or cannot handle them
+				status = shell.StatusInterrupted // the process ended before it could handle signals
 			}
 			q.settle(j, outcome(status), status)
 			q.start()
@@ -120,7 +120,7 @@ func (q *queue) start() {
 
 func (q *queue) settle(j *job, s state, status int) {
 	j.State, j.Exit = s, status
-	_ = q.space.write(j) // if this fails the run is judged by its record
+	_ = q.space.write(j) // if this fails, the record of the run decides its state
 }
 
 func outcome(status int) state {
@@ -167,8 +167,8 @@ func (q *queue) stop(id string) error {
 	return errors.New("the process of this run was not started here: it is stopped where it was")
 }
 
-// look returns the present state of a run, and the number of runs that wait before it. A process
-// that an earlier server started may still run; it then holds the lock of the run's directory.
+// look returns the present state of a run, and the number of runs that wait before it. A run whose
+// directory is locked is still computed by a process that an earlier server started.
 func (q *queue) look(id string) (j *job, before int, err error) {
 	q.mutex.Lock()
 	defer q.mutex.Unlock()
@@ -201,7 +201,7 @@ func (q *queue) close() {
 	q.mutex.Lock()
 	q.closed = true
 	for _, p := range q.running {
-		_ = p.stop() // the process may have ended
+		_ = p.stop() // an error means that the process has ended
 	}
 	q.mutex.Unlock()
 	q.ended.Wait()

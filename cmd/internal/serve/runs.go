@@ -26,8 +26,8 @@ type shownRun struct {
 	Asks, Line, Message, Meaning string
 	Verdict                      string // the verdict on the answer of a finished run
 	Before, Done, Total          int
-	Goes                         bool // whether it waits or runs
-	Resumable, Known             bool // Known: the question is known and the workspace has the table
+	Goes                         bool // whether the run waits or computes
+	Resumable, Known             bool // Known says that the question is known and that the workspace has the table
 }
 
 // counted matches progress in numbers, such as 3/10, in a message of a run.
@@ -54,7 +54,7 @@ func (s *server) look(id string) (*shownRun, error) {
 	}
 	switch j.State {
 	case done:
-		v.Verdict, _ = application.VerdictOf(path.Join(s.space.dir, runsDir, id)) // without a verdict the list shows the state
+		v.Verdict, _ = application.VerdictOf(path.Join(s.space.dir, runsDir, id)) // without a verdict the list of runs shows the state
 	case failed:
 		v.Message, v.Meaning = messageOf(string(messages)), meaning(j.Exit)
 	}
@@ -74,7 +74,7 @@ func meaning(status int) string {
 	return fmt.Sprintf("The process ended with exit status %d.", status)
 }
 
-// run shows the report of a finished run, or the progress of another.
+// run shows the report of a finished run, or the progress of an unfinished one.
 func (s *server) run(w http.ResponseWriter, r *http.Request) error {
 	v, err := s.look(r.PathValue("run"))
 	if err != nil {
@@ -119,7 +119,7 @@ func (s *server) progress(w http.ResponseWriter, r *http.Request) error {
 	return shell.PrintJSON(w, map[string]any{"state": v.State, "line": v.Line, "done": v.Done, "total": v.Total, "before": v.Before})
 }
 
-// change stops a run, queues a run that has stopped or failed again, or removes a run.
+// change stops or removes a run, or puts a stopped or failed run in the queue again.
 func (s *server) change(w http.ResponseWriter, r *http.Request) error {
 	v, err := s.look(r.PathValue("run"))
 	if err != nil {
@@ -161,7 +161,7 @@ func (s *server) download(w http.ResponseWriter, r *http.Request) error {
 	}
 	z := zip.NewWriter(w)
 	if err := errors.Join(z.AddFS(files), z.Close()); err != nil {
-		panic(http.ErrAbortHandler) // a part of an archive must not look complete
+		panic(http.ErrAbortHandler) // so that the archive does not look complete
 	}
 	return nil
 }

@@ -31,7 +31,8 @@ import (
 	"github.com/transdim/vti/report"
 )
 
-// playVariable makes the test binary behave as a program with one question.
+// playVariable is an environment variable with which the test binary behaves as the command vti
+// toy.
 const playVariable = "VTI_TEST_SERVE_PROGRAM"
 
 func TestMain(m *testing.M) {
@@ -92,7 +93,7 @@ func must(err error) {
 	}
 }
 
-// toyCommands describes the toy, with flags of all kinds.
+// toyCommands describes the command vti toy, with flags of all kinds.
 func toyCommands() *cli.Description {
 	root := &cobra.Command{Use: "vti"}
 	root.AddGroup(&cobra.Group{ID: "answer", Title: "Answer:"})
@@ -196,7 +197,7 @@ func (b *browser) upload(name, content string) (int, string) {
 	return response.StatusCode, text
 }
 
-// askToy uploads a table, asks the toy, and returns the path of the run.
+// askToy uploads a table, runs vti toy on it through the form, and returns the path of the run.
 func (b *browser) askToy(form url.Values) string {
 	b.t.Helper()
 	status, to := b.upload("x.csv", "a,b\n1,2\n")
@@ -341,7 +342,7 @@ func TestUploads(t *testing.T) {
 	require.NotContains(t, text, "<script>alert")
 }
 
-// A form has the flags of its command, and other flags that are sent are ignored. Flags that name
+// A form has the flags of its command, and other flags in a request are ignored. Flags that name
 // files can name only tables of the workspace.
 func TestForms(t *testing.T) {
 	b := open(t, t.TempDir())
@@ -349,7 +350,7 @@ func TestForms(t *testing.T) {
 	run := b.askToy(url.Values{
 		"f.column": {"b"}, "f.columns": {"a", "b"}, "f.lines": {"x->y\r\ny->z"}, "f.prior": {"few:2"}, "n.prior.few:2": {"5"}, "f.mode": {"slow"},
 		"f.words": {"--out=elsewhere; $(rm)"}, "f.check": {"true"}, "f.matrix": {"tables/x.csv"},
-		"f.out": {"x"}, "f.resume": {"x"}, "f.no-report": {"true"}, "f.unknown": {"x"}, // which the form does not have
+		"f.out": {"x"}, "f.resume": {"x"}, "f.no-report": {"true"}, "f.unknown": {"x"}, // flags that the form does not have
 	})
 	b.reaches(run, done)
 	content, err := os.ReadFile(filepath.Join(b.dir, run, "args.json"))
@@ -382,8 +383,8 @@ func TestForms(t *testing.T) {
 	require.Equal(t, 404, status)
 }
 
-// Runs wait for each other, can be stopped and resumed, and are still known after the server has
-// been started again.
+// Runs wait for each other, can be stopped and resumed, and are still known after a restart of the
+// server.
 func TestQueue(t *testing.T) {
 	dir := t.TempDir()
 	b := open(t, dir)
@@ -407,7 +408,7 @@ func TestQueue(t *testing.T) {
 	b.post(second+"/resume", nil)
 	b.reaches(second, waiting)
 	b.web.Close()
-	b.queue.close() // stops the third
+	b.queue.close() // stops the third run
 	again, _, err := openWorkspaceAgain(t, b)
 	require.NoError(t, err)
 	again.reaches(second, running)
@@ -468,7 +469,7 @@ func TestProcessesThatAreGone(t *testing.T) {
 	require.Contains(t, text, "stopped")
 }
 
-// A failed run says why, and explains its exit status.
+// The page of a failed run shows the reason, and explains its exit status.
 func TestFailures(t *testing.T) {
 	b := open(t, t.TempDir())
 	run := b.askToy(url.Values{"f.words": {"bad"}})

@@ -26,12 +26,12 @@ type server struct {
 	space     *workspace
 	queue     *queue
 	program   func(ctx context.Context, args ...string) *exec.Cmd
-	most      int64    // the largest size of an upload in bytes
+	most      int64    // largest size of an upload in bytes
 	known     sync.Map // the contents of tables, by their names
 }
 
-// page is the data of a template: the data of the page itself, within the frame that all pages
-// have.
+// page is the data of a template: Data for the page itself, and the fields of the frame that all
+// pages have.
 type page struct {
 	Base, Version, Title string
 	Data                 any
@@ -99,7 +99,7 @@ func (s *server) show(w http.ResponseWriter, status int, name, title string, dat
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.WriteHeader(status)
-	_, _ = w.Write(text.Bytes()) // the connection may be closed
+	_, _ = w.Write(text.Bytes()) // an error means that the connection is closed
 	return nil
 }
 

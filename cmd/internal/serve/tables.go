@@ -103,7 +103,7 @@ func (s *server) form(w http.ResponseWriter, r *http.Request) error {
 	return s.show(w, http.StatusOK, "form", q.Asks, map[string]any{"Table": name, "Question": q, "Groups": q.form(c.names(), s.space.files(), values)})
 }
 
-// asked puts a run that answers a question in the queue.
+// asked puts a run, which answers the question of a submitted form, in the queue.
 func (s *server) asked(w http.ResponseWriter, r *http.Request) error {
 	q, err := s.question(r)
 	if err != nil {

@@ -30,7 +30,7 @@ const (
 type workspace struct {
 	dir    string
 	root   *os.Root
-	naming sync.Mutex // held while an upload gets its name
+	naming sync.Mutex // locked while an upload gets its name
 }
 
 // openWorkspace creates the folder and its subfolders, and checks that they are writable.
@@ -41,7 +41,7 @@ func openWorkspace(dir string) (w *workspace, release func(), err error) {
 	}
 	for _, name := range []string{tablesDir, runsDir, comparedDir} {
 		if err == nil {
-			err = w.root.MkdirAll(name, 0o700) // tables may be private
+			err = w.root.MkdirAll(name, 0o700) // only for the user, since tables may be private
 		}
 	}
 	if err != nil {
@@ -73,7 +73,7 @@ func (w *workspace) tables() (names []string) {
 	return names
 }
 
-// files returns the paths of the tables as flags name them.
+// files returns the paths of the tables, as values of flags.
 func (w *workspace) files() (paths []string) {
 	for _, name := range w.tables() {
 		paths = append(paths, path.Join(tablesDir, name))
@@ -91,7 +91,7 @@ func (w *workspace) hasTable(name string) error {
 
 // keep stores an uploaded table, and returns its name. If a table with the same name and content
 // exists, that table is used. A table with the same name and other content is not replaced, since
-// runs refer to it.
+// runs refer to it; the upload gets another name.
 func (w *workspace) keep(part *multipart.Part) (name string, err error) {
 	name = strings.Map(func(r rune) rune {
 		if r < ' ' || strings.ContainsRune(`/\:*?"<>|`, r) {
@@ -104,7 +104,7 @@ func (w *workspace) keep(part *multipart.Part) (name string, err error) {
 		return "", fmt.Errorf("%.100q is no table: choose a file that ends in .csv, .tsv, .txt or .parquet", part.FileName())
 	}
 	draft := path.Join(tablesDir, "."+rand.Text())
-	defer func() { _ = w.root.Remove(draft) }() // fails if the file has got its final name
+	defer func() { _ = w.root.Remove(draft) }() // fails once the file has its final name
 	content, err := w.receive(part, draft)
 	if err != nil {
 		return "", err
@@ -152,7 +152,7 @@ func (w *workspace) sum(name string) (sum [sha256.Size]byte, err error) {
 	return [sha256.Size]byte(hash.Sum(nil)), err
 }
 
-// job is a question as it was asked, the content of serve.json.
+// job is the question of a run with its state, the content of serve.json.
 type job struct {
 	ID      string              `json:"-"`
 	Command string              `json:"command"`
@@ -163,7 +163,7 @@ type job struct {
 	Exit    int                 `json:"exit"`
 }
 
-// state is the stage that a run has reached, such as waiting or running.
+// state is the state of a run, such as waiting or running.
 type state string
 
 const (
@@ -185,7 +185,7 @@ func (w *workspace) write(j *job) error {
 	return rundir.WriteJSON(filepath.Join(w.dir, runsDir, j.ID, askedFile), j)
 }
 
-// read reads the question of a run. For a run that was made on a command line the question is taken
+// read reads the question of a run. The question of a run that was started on a command line comes
 // from its record.
 func (w *workspace) read(id string) (*job, error) {
 	none := fmt.Errorf("there is no run called %.100q", id)

@@ -10,8 +10,8 @@ import (
 	"github.com/transdim/vti/report"
 )
 
-// PrintAnswer prints the answer of a run for a reader: the answer in a sentence, the basis of its
-// verdict, and the paths of the files. If asked is not nil, it is called to print the question.
+// PrintAnswer prints the answer of a run as text: a sentence with the answer, the basis of its
+// verdict, and the paths of the files. asked, if not nil, prints the question.
 func (a *App) PrintAnswer(dir string, page report.Page, asked func()) error {
 	if err := page.Print(a.Text, dir); err != nil {
 		return err

@@ -24,17 +24,17 @@ const (
 	StatusOK          = 0
 	StatusFailure     = 1   // any other error
 	StatusUsage       = 2   // bad usage or bad input; nothing was written
-	StatusUntrusted   = 3   // there is an answer, and it is not to be believed
+	StatusUntrusted   = 3   // there is an answer that must not be used
 	StatusInterrupted = 130 // Ctrl-C
 )
 
 // App is the state that the commands of a program share.
 type App struct {
 	Stdout, Stderr io.Writer
-	Text           *console.Writer // standard output for readers, with long lines folded
+	Text           *console.Writer // standard output for text, with long lines folded
 	Status         int             // the exit status of the process if no error is returned
 	Dir            string          // the directory of the run, once there is one
-	empty          string          // the directory of a run that was refused, to be removed if empty
+	empty          string          // directory of a run that was refused, to be removed if it is empty
 	Stack          bool            // whether a panic prints its stack (--stack)
 	program        Program
 	// Pages returns the page of the runs of a command.
@@ -58,7 +58,7 @@ func Main(root Program) {
 	os.Exit(status)
 }
 
-// Again runs another command line of the same program.
+// Again runs another command line of the same program in this process.
 func (a *App) Again(ctx context.Context, args []string, stdout, stderr io.Writer) (status int) {
 	return Run(ctx, a.program, args, stdout, stderr)
 }
@@ -67,7 +67,7 @@ func (a *App) Again(ctx context.Context, args []string, stdout, stderr io.Writer
 func (a *App) Commands() *cobra.Command { return a.program(&App{program: a.program}) }
 
 // failure marks an error that is not a mistake in the command line or the input, such as a full
-// disk. All other errors of a command are mistakes that the user can correct.
+// disk. Other errors of a command are mistakes that the user can correct.
 type failure struct{ error }
 
 func (f failure) Unwrap() error { return f.error }
@@ -101,10 +101,10 @@ func Run(ctx context.Context, root Program, args []string, stdout, stderr io.Wri
 	switch {
 	case errors.Is(err, context.Canceled):
 		status = StatusInterrupted
-		// The user, who has pressed Ctrl-C, knows the reason.
+		// after Ctrl-C the user knows the reason
 		text = strings.ReplaceAll(text, ": "+context.Canceled.Error(), "")
 		text = strings.ReplaceAll(text, context.Canceled.Error(), "stopped")
-		text = strings.Join(slices.Compact(strings.Split(text, "\n")), "\n") // several goroutines may have been stopped
+		text = strings.Join(slices.Compact(strings.Split(text, "\n")), "\n") // several goroutines may report the same error
 	case errors.As(err, new(failure)):
 		status = StatusFailure
 	}

@@ -1,3 +1,3 @@
-// Package shell runs command lines: exit statuses, JSON, signals and memory, and the life of a run
-// from its record to its answer.
+// Package shell runs command lines. It has their exit statuses, JSON, signals and memory, and the
+// stages of a run from its record to its answer.
 package shell

@@ -21,16 +21,16 @@ import (
 	"github.com/transdim/vti/shard"
 )
 
-// Job is one run of a command: its record, and the directory where it is stored. A Job is made only
-// after the whole input has been checked.
+// Job is one run of a command: its record, and the directory where it is stored. A Job is created
+// only after the whole input has been checked.
 type Job struct {
 	Output cli.Output
-	// Stored is the record of the run, which becomes run.json.
+	// Stored is the record of the run, which is written to run.json.
 	Stored cli.Record
-	// Paths points to the paths, other than the path of the table, that the record contains. They
-	// become absolute, so that the run can be resumed from any directory.
+	// Paths points to the paths in the record, except the path of the table. They are made
+	// absolute, so that the run can be resumed from any directory.
 	Paths []*string
-	// Resume is the directory of the run to resume; empty for a new one.
+	// Resume is the directory of the run to resume; "" for a new run.
 	Resume string
 	// Groups is the number of groups of tempered chains in a certificate; 0 stands for the default.
 	Groups int
@@ -39,7 +39,7 @@ type Job struct {
 // Header returns the header of the record of the run.
 func (j *Job) Header() *runs.Header { return j.Stored.Head() }
 
-// Task is the work of one command in its run.
+// Task is the work of a command in a run, from the checked input to the answer.
 type Task struct {
 	// Name is the beginning of the name of the directory of a new run.
 	Name string
@@ -50,8 +50,8 @@ type Task struct {
 	// resumed.
 	Computes, Resumable bool
 	// Check, if not nil, returns an error if a resumed run cannot continue from its stored state.
-	// An error that wraps fs.ErrNotExist means that no state is stored yet; the run then starts
-	// again.
+	// An error that wraps fs.ErrNotExist means that no state is stored; the run then starts from
+	// the beginning.
 	Check func(ctx context.Context, s *Session) error
 	// Intro, if not nil, prints a summary of the input.
 	Intro func()
@@ -59,14 +59,13 @@ type Task struct {
 	Compute func(ctx context.Context, s *Session) (Judged, error)
 }
 
-// Session holds the device, the directory and the settings that the Compute function of a task
-// works with.
+// Session holds the device, the directory and the settings for the function Compute of a task.
 type Session struct {
 	Device *gpu.Device // nil unless the task computes on one
 	Dir    string
 	Resume bool
-	// Again requests a new certificate of the trained run in the directory, and no training. Shard
-	// is the part of this process in the certificate.
+	// Again requests a new certificate of the trained run in the directory, without training. Shard
+	// is the part of the work that this process does.
 	Again bool
 	Shard *shard.Shard // nil if this process works alone
 	Shown *console.Progress
@@ -75,10 +74,10 @@ type Session struct {
 // Status shows a line on the present step of a run.
 func (s *Session) Status(text string) { s.Shown.Line(text, false) }
 
-// Said shows a line on a finished step of a run, which remains visible.
+// Said shows a line on a finished step of a run. The line remains visible.
 func (s *Session) Said(text string) { s.Shown.Line(text, true) }
 
-// Counting returns a function that shows how many of a number of things are done.
+// Counting returns a function that shows the number of things done, and their total number.
 func (s *Session) Counting(thing string) func(done, total int) {
 	pace := console.NewPace()
 	return func(done, total int) {
@@ -86,8 +85,8 @@ func (s *Session) Counting(thing string) func(done, total int) {
 	}
 }
 
-// Training returns the configuration of training in the session, which shows the progress. If
-// evidence is set the loss is shown as a bound of the log evidence.
+// Training returns config with the settings of the session, and with a display of the progress. If
+// evidence is true the loss is shown as a bound of the log evidence.
 func (s *Session) Training(config vti.Config, stepsPerLaunch int, evidence bool) vti.Config {
 	config.Resume, config.StepsPerLaunch, config.LogEvery = s.Resume, stepsPerLaunch, console.ReportEvery(config.Steps)
 	config.Progress = func(info vti.Info) {
@@ -96,7 +95,7 @@ func (s *Session) Training(config vti.Config, stepsPerLaunch int, evidence bool)
 	return config
 }
 
-// Certifying returns the configuration of a certificate in the session, which shows the progress.
+// Certifying returns the configuration of a certificate, with a display of the progress.
 func (s *Session) Certifying(j *Job, draws int) vti.CertifyConfig {
 	return vti.CertifyConfig{Draws: draws, Shard: s.Shard, ChainGroups: j.Groups, Progress: func(done, total int) {
 		s.Shown.Line(fmt.Sprintf("certifying  %d of at most %d draws", done, total), false)
@@ -110,7 +109,7 @@ type Judged interface {
 }
 
 // Execute runs a task: it opens the device, makes the run directory, computes, and prints the
-// answer. Nothing has been written before it is called.
+// answer. No files are written before it is called.
 func (a *App) Execute(ctx context.Context, j *Job, t Task) error {
 	s := &Session{Resume: j.Resume != "", Shown: j.Progress(a)}
 	if t.Computes {
@@ -128,11 +127,11 @@ func (a *App) Execute(ctx context.Context, j *Job, t Task) error {
 	defer func() {
 		release()
 		if a.empty != "" {
-			_ = os.Remove(a.empty) // does nothing if the folder holds anything
+			_ = os.Remove(a.empty) // fails if the folder is not empty
 		}
 	}()
 	if t.Intro != nil && j.Output.Json {
-		t.Intro() // its output goes to standard error
+		t.Intro() // the summary goes to standard error
 	}
 	found, err := t.Compute(ctx, s)
 	s.Shown.End()
@@ -147,8 +146,8 @@ func (a *App) Execute(ctx context.Context, j *Job, t Task) error {
 	return a.finish(ctx, j, t, s, found)
 }
 
-// Open opens the device: the device in the record of a resumed run, or else the device that the
-// user has named. Only an error in the name of the device counts as a mistake of the user.
+// Open opens the device in the record of a resumed run, or the device that the user has named. Only
+// an error in the name of the device counts as a mistake of the user.
 func (j *Job) Open(resumed bool) (*gpu.Device, error) {
 	kind := j.Output.Device
 	if resumed {
@@ -166,7 +165,7 @@ func (j *Job) Open(resumed bool) (*gpu.Device, error) {
 }
 
 // openDirectory locks the directory of the run until release is called. For a new run it makes the
-// directory and stores the record; for a resumed one it checks the state.
+// directory and stores the record; for a resumed run it checks the state.
 func (a *App) openDirectory(ctx context.Context, j *Job, t Task, s *Session) (release func(), err error) {
 	if s.Resume {
 		s.Dir = j.Resume
@@ -197,15 +196,14 @@ func (a *App) openDirectory(ctx context.Context, j *Job, t Task, s *Session) (re
 	return release, nil
 }
 
-// undo removes the files of a new run if it turns out that its sizes or its table are impossible.
-// It removes nothing if the run is resumed, or if the directory holds a state that could be
-// continued.
+// undo removes the files of a new run whose sizes or table turn out to be impossible. It does not
+// remove files of a resumed run, or of a run that could be resumed.
 func (a *App) undo(s *Session) {
 	if s.Resume || rundir.Continues(s.Dir) {
 		return
 	}
 	for _, name := range []string{rundir.RecordFile, rundir.TraceFile} {
-		_ = os.Remove(filepath.Join(s.Dir, name)) // a file that remains does no harm
+		_ = os.Remove(filepath.Join(s.Dir, name)) // an error leaves a file, which does no harm
 	}
 	a.empty = s.Dir
 }
@@ -255,7 +253,7 @@ func (j *Job) Progress(a *App) *console.Progress {
 	return console.NewProgress(a.Stderr, j.Output.Quiet)
 }
 
-// Stopped explains how a run continues after Ctrl-C, or after a device or a disk has failed.
+// Stopped adds to err how the run can be continued, after Ctrl-C or a failure of a device or disk.
 func (j *Job) Stopped(err error, dir string, resumable bool) error {
 	resume := fmt.Sprintf("to continue: vti %s --resume %s", j.Header().Command, rundir.Quoted(dir))
 	if errors.Is(err, context.Canceled) {
@@ -265,7 +263,7 @@ func (j *Job) Stopped(err error, dir string, resumable bool) error {
 		return fmt.Errorf("%w\nthis run cannot be resumed; %s holds only its record", err, dir)
 	}
 	var trouble *gpu.Failure
-	var disk *fs.PathError // full, say
+	var disk *fs.PathError // for example, the disk is full
 	if resumable && (errors.As(err, &trouble) && !trouble.OutOfMemory || errors.As(err, &disk)) {
 		if info, none := checkpoint.ReadInfo(filepath.Join(dir, rundir.PosteriorFile)); none == nil {
 			err = fmt.Errorf("%w\nthe checkpoint after step %d is whole; %s", err, info.Step, resume)

@@ -10,9 +10,8 @@ import (
 )
 
 // interruptible returns a context that is cancelled by the first Ctrl-C, SIGTERM or SIGHUP (the
-// signal of a closed terminal). The second signal ends the process, as it would without this
-// function. If the process was started to ignore SIGHUP, for example by nohup, SIGHUP stays
-// ignored.
+// signal of a closed terminal). A second signal ends the process. If the process was started to
+// ignore SIGHUP, for example by nohup, SIGHUP stays ignored.
 func interruptible(stderr io.Writer) (context.Context, context.CancelFunc) {
 	signals := []os.Signal{os.Interrupt, syscall.SIGTERM}
 	if !signal.Ignored(syscall.SIGHUP) {

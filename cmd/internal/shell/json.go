@@ -36,7 +36,7 @@ func (d Described) MarshalJSON() ([]byte, error) {
 	return append([]byte(start), rest...), nil
 }
 
-// PrintJSON prints an object that has the name of its schema.
+// PrintJSON prints an object that contains the name of its schema.
 func (a *App) PrintJSON(object any) error { return PrintJSON(a.Stdout, object) }
 
 // Describe prints an object as JSON with the name of its schema.

@@ -12,28 +12,28 @@ import (
 )
 
 // Shares of the memory of the machine. When the process uses softShare, the garbage collector works
-// harder. Beyond the second share the process ends itself with a message, before the system kills
-// it without one.
+// harder. When it uses hardShare, the process ends itself with a message, before the system kills
+// it without a message.
 const (
 	softShare = 0.85
 	hardShare = 0.95
 )
 
 // The process allocates at most spareHeap bytes, and at most spareShare of the memory of the
-// machine, before the garbage collector runs for the first time. Without this a part of the time
-// for a small table was spent on collecting a few megabytes again and again.
+// machine, before the garbage collector runs for the first time. Otherwise a run on a small table
+// spends part of its time on collecting a few megabytes again and again.
 const (
 	spareHeap  = 96 << 20
 	spareShare = 1.0 / 64
 )
 
-// watchMemory calls exhausted, once, when the process has used up the memory of the machine. The
-// function stop ends the watch. Computations of impossible sizes are refused before they start; the
-// watch is for all others.
+// watchMemory calls the function exhausted, once, when the process has used up the memory of the
+// machine. The function stop ends the watch. Computations of impossible sizes are refused before
+// they start; the watch is for computations that were not refused.
 func watchMemory(total float64, exhausted func()) (stop func()) {
 	debug.SetMemoryLimit(int64(softShare * total))
-	// The slice counts as memory in use, which the collector lets double. The system provides no
-	// memory for it, because nothing is ever written to it.
+	// The slice counts as memory in use, which the collector allows to double before it runs. The
+	// system provides no memory for it, because nothing is ever written to it.
 	spare := make([]byte, int(min(spareHeap, spareShare*total)))
 	ticker, done := time.NewTicker(50*time.Millisecond), make(chan struct{})
 	go func() {
@@ -56,7 +56,7 @@ func watchMemory(total float64, exhausted func()) (stop func()) {
 	}
 }
 
-// HeldMemory returns the memory in bytes that the Go runtime holds from the system.
+// HeldMemory returns the memory, in bytes, that the Go runtime has obtained from the system.
 func HeldMemory() float64 {
 	samples := []metrics.Sample{{Name: "/memory/classes/total:bytes"}, {Name: "/memory/classes/heap/released:bytes"}}
 	metrics.Read(samples)

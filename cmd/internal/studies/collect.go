@@ -39,8 +39,8 @@ computed, except for the costs.`,
 				return fmt.Errorf("expected --out with a name that ends in .parquet, found %q", cfg.Out)
 			}
 			shown := console.NewProgress(a.Stderr, quiet)
-			// Few objects live long here. A collector that lets four times as much garbage
-			// accumulate saves a fifth of the processor time.
+			// few objects live long, and a collector that lets four times more garbage accumulate
+			// saves a fifth of the processor time
 			defer debug.SetGCPercent(debug.SetGCPercent(400))
 			pace := console.NewPace()
 			cfg.Report = func(read int) {

@@ -62,7 +62,7 @@ With --truth, for simulated tables, the observed rate is printed too.`,
 	return cmd
 }
 
-// printedDiscoveries is the number of discoveries that are printed. The file has all of them.
+// printedDiscoveries is the number of discoveries that are printed; the file has all of them.
 const printedDiscoveries = 10
 
 func printDiscoveries(a *shell.App, d *study.Discoveries, n int, level float64) {

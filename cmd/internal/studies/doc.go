@@ -1,2 +1,2 @@
-// Package studies has vti study: one command on many tables, here or on a cluster.
+// Package studies has vti study: one command is run on many tables, on this machine or a cluster.
 package studies

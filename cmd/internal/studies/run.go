@@ -16,7 +16,7 @@ import (
 	"github.com/transdim/vti/study"
 )
 
-// studyRunFlags holds the flags that select the tasks to run, and how they are run.
+// studyRunFlags holds the flags that select the tasks to run and the way they are run.
 type studyRunFlags struct {
 	jobs   int
 	index  int

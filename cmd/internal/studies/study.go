@@ -120,9 +120,9 @@ type Plan struct {
 	Tasks     int     `json:"tasks"`
 	Remaining int     `json:"remaining"`
 	Jobs      int     `json:"jobs,omitempty"`
-	Seconds   float64 `json:"seconds_per_task,omitempty"` // the time of a task on one core
+	Seconds   float64 `json:"seconds_per_task,omitempty"` // time of a task on one core
 	PeakBytes float64 `json:"peak_bytes,omitempty"`
-	Total     float64 `json:"total_seconds,omitempty"` // the time of the remaining tasks with that number of jobs
+	Total     float64 `json:"total_seconds,omitempty"` // time of the remaining tasks with this number of jobs
 }
 
 func studyPlanCommand(a *shell.App, read planFunc) *cobra.Command {
