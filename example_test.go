@@ -31,7 +31,7 @@ func (t trend) LogJoint(_, mask, theta *Node) *Node { // [B,2], [B,2] -> [B]
 	logNormal := func(x *Node) *Node { return MulScalar(AddScalar(Square(x), math.Log(2*math.Pi)), -0.5) }
 	design := data([][]float64{{1, 1, 1, 1, 1}, t.x})
 	mean := MatMul(Where(mask, theta, ZerosLike(theta)), design) // [B,n]
-	prior := Where(mask, logNormal(theta), ZerosLike(theta))     // prior of the coordinates in use
+	prior := Where(mask, logNormal(theta), ZerosLike(theta))     // of the coordinates in use
 	return Add(ReduceSum(logNormal(Sub(data([][]float64{t.y}), mean)), -1), ReduceSum(prior, -1))
 }
 

@@ -103,7 +103,7 @@ type SolveRound struct {
 	// Shortage is the factor by which the number of draws would have to grow for the requested
 	// precision.
 	Shortage float64
-	// Divergence is Solution.Divergence of this round; 0 if unknown.
+	// Divergence is KL(p ‖ q) in nats (Solution.Divergence) of this round; 0 if unknown.
 	Divergence float64
 	// Seconds is the time of the round; 0 for rounds before the run was resumed.
 	Seconds float64 `json:"-"`

@@ -16,9 +16,9 @@ import (
 )
 
 // A network is trained for the prior of the robust selection problem of the VTI paper, on tables
-// unlike the table of that problem. Without further training, the total variation between its
-// answer and the oracle is at most 0.10, and between its certificate and the oracle at most 0.02.
-// The oracle's own error is about 0.010.
+// unlike the table of that problem. Without further training, the total variation from the
+// reference (sequential Monte Carlo, with an error of about 0.010) is at most 0.10 for its answer,
+// and at most 0.02 for its certificate.
 //
 //	go test -tags quality -v -run ThePaperProblem ./varsel
 func TestQualityOfNetworkOnThePaperProblem(t *testing.T) {

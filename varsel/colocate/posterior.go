@@ -24,8 +24,9 @@ type weightedModel struct {
 // models.
 type sizes struct{ a, b, shared int }
 
-// pairs summarises all pairs of a model of run A and a model of run B. For each sizes, count holds
-// the number of pairs of draws, by the block of the draw of A and the block of the draw of B.
+// pairs summarises all pairs of a model of run A and a model of run B. For each value of sizes,
+// count holds the number of pairs of draws, by the block of the draw of A and the block of the draw
+// of B.
 type pairs struct {
 	predictors int
 	count      map[sizes]*[blocks][blocks]float64
@@ -82,9 +83,9 @@ func oddsOf(prior float64, predictors int) float64 {
 	return prior * float64(predictors-1) / (1 - prior)
 }
 
-// factors returns, for each sizes, the ratio of the joint prior of a model A and a model B to the
-// product of their priors. Given the size of B, the prior of B is proportional to r^k, where r is
-// the argument odds, and k of the p predictors are in both models. The ratio is
+// factors returns, for each value of sizes, the ratio of the joint prior of a model A and a model B
+// to the product of their priors. Given the size of B, the prior of B is proportional to r^k, where
+// r is the argument odds, and k of the p predictors are in both models. The ratio is
 //
 //	r^k / Σ_i C(|A|, i) C(p−|A|, |B|−i) r^i · C(p, |B|).
 //

@@ -28,8 +28,9 @@ type Products struct {
 }
 
 // rowsPivot and rowsLeft are the limits leastPivot and leastLeft for rows of a table. If a model
-// exceeds them, a computation from the rows loses fewer digits. Within the limits, a log evidence
-// of n rows has an error of at most about n·10⁻¹⁰ nats: the unit roundoff, divided by both limits.
+// falls below them, a computation from the rows loses fewer digits. Within the limits, a log
+// evidence of n rows has an error of at most about n·10⁻¹⁰ nats: the unit roundoff, divided by both
+// limits.
 const rowsPivot, rowsLeft = 1e-4, 1e-2
 
 // mostStored is the largest number of inner products that are stored, 64 MiB.

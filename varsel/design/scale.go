@@ -73,8 +73,8 @@ func (s *Scaling) Shift(beta []float64) (sum float64) {
 // Slope returns the derivative ∂β_j/∂θ_j of the map that [Scaling] describes.
 func (s *Scaling) Slope(j int) float64 { return s.YSD / s.SD[j] }
 
-// buffer returns dst, or a new slice if dst is nil. It panics in the function name if lengths
-// differ.
+// buffer returns dst, or a new slice if dst is nil. It panics if lengths differ; name is the
+// function in the message.
 func (s *Scaling) buffer(name string, dst, from []float64) []float64 {
 	if len(from) != len(s.SD) || dst != nil && len(dst) != len(from) {
 		panic(fmt.Sprintf("design: Scaling.%s: lengths %d and %d for %d coefficients", name, len(dst), len(from), len(s.SD)))

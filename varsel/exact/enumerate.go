@@ -136,7 +136,7 @@ func (p *Problem) Validate() error {
 }
 
 // Enumerate sums over every subset of the groups, on all cores. The answer is bit-identical for any
-// number of cores. Cancelling ctx returns its error.
+// number of cores. If ctx is cancelled it returns the error of ctx.
 func Enumerate(ctx context.Context, p Problem) (*Answer, error) {
 	if err := p.Validate(); err != nil {
 		return nil, err
