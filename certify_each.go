@@ -16,7 +16,7 @@ import (
 
 // rounds is the number of times that draws are allocated to models after the first draws. With more
 // rounds the numbers of draws are nearer to their optimum, but there are fewer draws of a model at
-// a time. Half and twice give the same answers (docs/benchmarks/constants.md).
+// a time. Half and twice this number give the same answers (docs/benchmarks/constants.md).
 const rounds = 8
 
 // certifyEach estimates the evidence of every model. At first all models get the same number of
@@ -97,7 +97,8 @@ func certifyEach(ctx context.Context, e *evaluator, cfg CertifyConfig) (*weighin
 }
 
 // modeRounds is the number of searches for modes. Each starts from draws of the Laplace proposals
-// of the search before. Half and twice give the same answers (docs/benchmarks/constants.md).
+// of the search before. Half and twice this number give the same answers
+// (docs/benchmarks/constants.md).
 const modeRounds = 3
 
 // proposeModes gives Laplace proposals (t distributions at modes) to the models whose weights are

@@ -13,7 +13,8 @@ import (
 // Settings of tempered reversible-jump chains, which run on the target itself (package rjmcmc), do
 // not depend on q, and find modes that no draw of q reaches. Pilot runs fit q(m) to short chains,
 // and longer chains check certificates. R-hat needs many chains, and each temperature needs another
-// copy of all chains. Half and twice give the same answers (docs/benchmarks/constants.md).
+// copy of all chains. Half and twice these values give the same answers
+// (docs/benchmarks/constants.md).
 const (
 	chainCount        = 64
 	chainTemperatures = 12
@@ -134,7 +135,7 @@ func checkingStarts(e *evaluator, stream string, weights *Certificate) ([][]int3
 }
 
 // Lengths of chains that check or replace a certificate. Longer chains confirm more. Half and twice
-// give the same answers (docs/benchmarks/constants.md).
+// these lengths give the same answers (docs/benchmarks/constants.md).
 const (
 	checkBurnIn = 600
 	// drawsPerIteration is the number of draws of CertifyConfig.Draws for which chains run one

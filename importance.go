@@ -16,7 +16,7 @@ import (
 
 // Before any weight is known, evenBudget draws are divided equally among the models, but each gets
 // at least leastDraws and at most mostDraws. An estimate of Pareto's k̂ needs some tens of draws.
-// Half and twice give the same answers (docs/benchmarks/constants.md).
+// Half and twice these values give the same answers (docs/benchmarks/constants.md).
 const (
 	leastDraws = 32
 	mostDraws  = 256
@@ -89,7 +89,7 @@ func (t *tally) add(draw storedDraw, u float64, store bool) {
 }
 
 // mostHeavy is the number of draws of largest weight that are kept for each model. Half and twice
-// give the same answers (docs/benchmarks/constants.md).
+// this number give the same answers (docs/benchmarks/constants.md).
 const mostHeavy = 8
 
 func (t *tally) keepHeavy(draw storedDraw) {

@@ -93,7 +93,7 @@ func TestLostDeviceLeavesTheLastCheckpoint(t *testing.T) {
 			})
 		}
 
-		// An interruption (Ctrl-C) during the pilot run has the same effect.
+		// An interruption (Ctrl-C) during the pilot run does not change the result either.
 		t.Run(name+" stopped in the look", func(t *testing.T) {
 			if name == "network" {
 				testkit.Long(t)

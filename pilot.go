@@ -50,7 +50,8 @@ func pilotRun(ctx context.Context, e *evaluator) error {
 
 // pilotRange is the largest distance in nats below the maximum of log q(m) that a pilot run gives
 // to a model. A model at this distance, of relative probability exp(−50), is never drawn, but its
-// logit can still rise. Half and twice give the same answers (docs/benchmarks/constants.md).
+// logit can still rise. Half and twice this value give the same answers
+// (docs/benchmarks/constants.md).
 const pilotRange = 50
 
 func setToEvidences(ctx context.Context, e *evaluator, table *modeldist.Categorical) error {
@@ -109,7 +110,8 @@ func (e *evaluator) Set(logPrior, logMass []float64) error {
 // Settings of the fit of a network q(m) to the models of chains. In the fraction pilotBlur of the
 // models, the outcome of one random site (entry of the code) is drawn anew. Models that short
 // chains missed then do not become improbable: training lowers probabilities much faster than it
-// raises them again. Half and twice give the same answers (docs/benchmarks/constants.md).
+// raises them again. Half and twice these values give the same answers
+// (docs/benchmarks/constants.md).
 const (
 	pilotBurnIn     = 400
 	pilotIterations = 800

@@ -330,8 +330,8 @@ func (s *solver) certify(ctx context.Context) error {
 }
 
 // mostMore is the largest factor by which the number of draws of a trusted certificate may grow if
-// it is not precise enough. If more draws are needed training is cheaper. Half and twice give the
-// same answers (docs/benchmarks/constants.md).
+// it is not precise enough. If more draws are needed training is cheaper. Half and twice this
+// factor give the same answers (docs/benchmarks/constants.md).
 const mostMore = 4
 
 // enlarged reports whether an earlier round had a full certificate, so that the next full

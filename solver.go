@@ -181,8 +181,8 @@ const (
 	unknownKHat = 10
 	// A round of training is helpful if it lowers a k̂ that is too large by at least helpfulKHat,
 	// or lowers the number of draws needed for the precision by at least the fraction helpfulDraws.
-	// Estimates of k̂ from 4,096 draws have a standard error of about 0.1. Half and twice give the
-	// same answers (docs/benchmarks/constants.md).
+	// Estimates of k̂ from 4,096 draws have a standard error of about 0.1. Half and twice these
+	// limits give the same answers (docs/benchmarks/constants.md).
 	helpfulKHat  = 0.05
 	helpfulDraws = 0.1
 	// patience is the number of consecutive rounds without help after which a full certificate,

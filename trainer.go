@@ -117,7 +117,7 @@ func (s schedule) rate(largest float64) *Node {
 }
 
 // coldestPower is the power of the target at the first step of tempering: 0.1 widens a normal mode
-// threefold. Half and twice give the same answers (docs/benchmarks/constants.md).
+// threefold. Half and twice this value give the same answers (docs/benchmarks/constants.md).
 const coldestPower = 0.1
 
 // power returns the power of the target, which rises linearly to 1 over the share tempering of the

@@ -34,7 +34,7 @@ type witnesses [][]witness
 const (
 	// mostWitnesses is the number of witnesses of each group that are kept, the ones of largest
 	// LogMass, and mostGroups the number of groups that are kept, the latest ones. Half and twice
-	// give the same answers (docs/benchmarks/constants.md).
+	// these values give the same answers (docs/benchmarks/constants.md).
 	mostWitnesses = 32
 	mostGroups    = 32
 	// thinShare is a share of the evidence. If a single draw in a region has a larger share, the
@@ -258,8 +258,8 @@ type weighing struct {
 // points (models.Known.ModeStarts). If the weight of a point contradicts the draws of the
 // certificate, a search for a mode starts at the point.
 
-// These bound the numbers of points of one model, and of all models together, that are weighted.
-// The densities of the points of a model take a batch or two.
+// These constants bound the number of points that are weighted, for one model and for all models
+// together. The densities of the points of a model take a batch or two.
 const (
 	mostStarts    = 512
 	mostAllStarts = 1 << 14

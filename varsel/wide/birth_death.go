@@ -43,7 +43,8 @@ type births struct {
 	kept    []atomic.Pointer[[]float64]
 }
 
-// Settings of the process. Half and twice give the same answers (docs/benchmarks/constants.md).
+// Settings of the process. Half and twice these values give the same answers
+// (docs/benchmarks/constants.md).
 const (
 	// sweepTime is the time of the process in a sweep, where predictors are removed at rate 1.
 	sweepTime = 2

@@ -42,7 +42,7 @@ const (
 )
 
 // leastJointOdds is the smallest odds of sets of predictors that matter only together; smaller odds
-// are noise. Half and twice give the same answers (docs/benchmarks/constants.md).
+// are noise. Half and twice this value give the same answers (docs/benchmarks/constants.md).
 const leastJointOdds = 1e-3
 
 // Weight returns the predictor's weight in proposals: its inclusion probability, plus 1 divided by
