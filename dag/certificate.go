@@ -119,8 +119,8 @@ func certifyChains(chains, draws int, worst rjmcmc.Summary) *Certificate {
 }
 
 // addWeights lowers the verdict for scores (log evidences) from importance sampling. It uses the
-// Pareto k̂ of the weights, and the possible error of edge probabilities by weights that no draw
-// showed.
+// Pareto k̂ of the weights, and the error that edge probabilities may have because the draws missed
+// the largest weights.
 func (c *Certificate) addWeights(v *verdict.Judgement, scores *score.Posterior, graphs []score.Draw) {
 	c.KHat = Number(typicalKHat(scores, graphs))
 	v.Add(verdict.Judge(verdict.Measured{Weights: &verdict.Weights{KHat: float64(c.KHat)}, ESS: math.Inf(1)}))
@@ -131,9 +131,10 @@ func (c *Certificate) addWeights(v *verdict.Judgement, scores *score.Posterior, 
 }
 
 // addFound lowers the verdict for the faults of an incomplete list of families (nodes with sets of
-// parents): families that may be missing, the posterior probability of the families found last
-// (left), and differences between the Markov chains over graphs. For each node, families that were
-// not on the first list may have a posterior probability of at most the argument most.
+// parents). The faults are families that may be missing, a posterior probability of the families
+// found last (left) above growthLeft, and differences between the Markov chains over graphs. It is
+// also a fault if the families added to the first list have a posterior probability above the
+// argument most for some node.
 func (c *Certificate) addFound(families *foundFamilies, sums *walk.ListedGraphs, posterior *score.Posterior, left, most float64) {
 	v := &verdict.Judgement{Verdict: c.Verdict, Reasons: c.Reasons}
 	v.Limit(families.grown(posterior), most, math.Inf(1), "q(m) did not draw families that have %.2g of the probability of a node: other graphs may have been missed")

@@ -19,8 +19,8 @@ import (
 	"github.com/transdim/vti/rjmcmc"
 )
 
-// The verdict depends on the Pareto k̂ of the families (nodes with sets of parents) in probable
-// graphs, and on the errors of edge probabilities.
+// TestVerdictOnGraphs checks that the verdict depends on the Pareto k̂ of the families (nodes with
+// sets of parents) in probable graphs, not in improbable graphs, and on the errors of evidences.
 func TestVerdictOnGraphs(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	s := dgraph.FreeStructure(3)
@@ -60,8 +60,9 @@ func TestVerdictOnGraphs(t *testing.T) {
 	require.NotEqual(t, vti.Trusted, judge().Verdict)
 }
 
-// Importance sampling may miss a share of the evidence of a node given its parents. The stated
-// possible error of edge probabilities agrees with the change when the share is added.
+// Importance sampling may miss a share of the evidence of a node given its parents. The test adds
+// such a share to one evidence and sums over all graphs again. The largest change of an edge
+// probability agrees with the error that was stated for this share.
 func TestMissedEdges(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 4))
 	s := dgraph.FreeStructure(3)
@@ -101,8 +102,8 @@ func TestMissedEdges(t *testing.T) {
 	require.Positive(t, found)
 }
 
-// Chains are judged by R-hat, effective draws and errors of edge probabilities, and every objection
-// is among the reasons.
+// Markov chains are judged by R-hat, effective draws and errors of edge probabilities, and every
+// objection is among the reasons of the verdict.
 func TestVerdictOnChains(t *testing.T) {
 	for name, test := range map[string]struct {
 		worst   rjmcmc.Summary

@@ -11,8 +11,9 @@ import (
 	"github.com/transdim/vti/lab/dagtest"
 )
 
-// Chains over graphs of categories agree with exact sums within 4 of the chains' standard errors.
-// For the 12 edges in two tables this fails by chance with 1 of 600 seeds.
+// For two tables of categories, edge probabilities by Markov chains over graphs agree with exact
+// sums within 4 standard errors of the chains. For the 12 pairs of nodes this fails by chance with
+// 1 of 600 seeds.
 func TestChainsOverCategories(t *testing.T) {
 	for _, interventions := range []bool{false, true} {
 		p, err := score.NewProblem(dagtest.Categories(t, dagtest.Random(9), 80, interventions), score.ModelOptions{}, tables.Constraints{})

@@ -24,24 +24,24 @@ const (
 	growthShare  = 0.01
 	growthLeft   = 0.02
 	growthRounds = 40
-	// A swap replaces one parent by another node. The new set of parents is evaluated in two cases.
-	// Adding the new parent alone lowers the log weight (log evidence plus log prior) by less than
-	// harmless nats. Or this change and the change when the old parent alone is removed add up to a
-	// loss of less than promising nats.
+	// A swap replaces one parent by another node. The log weight of a set of parents is its log
+	// evidence plus its log prior. The swapped set is evaluated if adding the new parent alone
+	// loses less log weight than the constant harmless, in nats. It is also evaluated if this loss
+	// and the loss by removing the old parent alone add up to less than the constant promising.
 	harmless, promising = 4, 8
 	// All sets of up to searchedParents parents are on the first list. With more than mostSearched
 	// nodes the size is one less, to save time.
 	searchedParents = 2
 	mostSearched    = 20
-	// All nodes with all sets of parents are listed if they are at most allNetworks for network
-	// mechanisms, whose evidences need particles, or allLinear for linear mechanisms. Without
-	// constraints these are graphs of up to 8 nodes with networks, and up to 10 with linear
-	// mechanisms.
+	// All families (nodes with sets of parents) are listed if their number is at most allNetworks
+	// for network mechanisms, whose evidences need particles, or allLinear for linear mechanisms.
+	// Without constraints this is the case up to 8 nodes with networks, and up to 10 nodes with
+	// linear mechanisms.
 	allNetworks, allLinear = 1 << 10, 1 << 13
 )
 
-// foundFamilies is a list of families (nodes with parents) that grows in a search for probable
-// ones.
+// foundFamilies is a list of families (nodes with sets of parents) that grows in a search for
+// probable families.
 type foundFamilies struct {
 	structure dgraph.Structure
 	list      []dgraph.Family

@@ -37,7 +37,7 @@ type found struct {
 	logEvidence, logEvidenceSE float64
 
 	families score.Mixture
-	// source draws the parameters of families (nodes with parents) with random, as do later draws
+	// source draws parameters of families (nodes with parents), by the generator random
 	source  score.ParameterSource
 	random  *rand.Rand
 	moments effects.EdgeMoments // exact posterior moments of weights; nil for none

@@ -143,8 +143,8 @@ func TestRunGraphFlowOfNetworks(t *testing.T) {
 	require.NotEmpty(t, result.Checks)
 }
 
-// The search starts from a list without the probable sets of parents. It finds them by changing one
-// parent at a time, and the answer states the probability of the sets that it added.
+// The search for probable sets of parents starts from empty sets and changes one parent at a time.
+// It finds all sets of a chain of three nodes, and reports the probability of the sets it added.
 func TestGrowth(t *testing.T) {
 	p, err := score.NewProblem(dagtest.Chain(t, 60, tables.DataOptions{}), score.ModelOptions{Mechanism: sem.Linear}, tables.Constraints{})
 	require.NoError(t, err)
@@ -173,9 +173,8 @@ func TestGrowth(t *testing.T) {
 	require.Equal(t, vti.Trusted, whole.Verdict)
 }
 
-// With too many nodes to list all sets of parents, an answer is doubtful. In this example three
-// parents predict a node only together. The search through sets that differ by one parent missed
-// sets with 0.07 of the probability.
+// With 8 nodes all sets of parents are listed, and the verdict stays trusted. With 9 nodes only
+// part of them are listed, and the verdict is doubtful, because the missing sets may be probable.
 func TestFamiliesThatMayBeMissing(t *testing.T) {
 	free := dgraph.FreeStructure(8)
 	f := newFoundFamilies(free, nil, allNetworks)
@@ -260,7 +259,7 @@ func TestRunOfParentsThatCancel(t *testing.T) {
 		Cold: true,
 	})
 	require.NoError(t, err)
-	// The largest error of an edge is 0.02 and 0.022 with two of four seeds, near the limit.
+	// The largest error of an edge probability was 0.02 and 0.022 with two of four seeds.
 	require.Less(t, float64(result.Certificate.WorstSE), 0.03)
 	require.NotEqual(t, vti.Failed, result.Certificate.Verdict, result.Certificate.Reasons)
 	for parent := 1; parent <= 3; parent++ {

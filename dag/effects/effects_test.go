@@ -16,8 +16,8 @@ import (
 	"github.com/transdim/vti/lab/dagtest"
 )
 
-// The slope of a network agrees with the difference quotient of its mean where no ReLU unit passes
-// its threshold. The statistics of residuals agree with their definitions.
+// The slope of a network, averaged over rows, agrees with difference quotients of the mean of the
+// node. The statistics of residuals agree with their definitions.
 func TestSlopeAndMoments(t *testing.T) {
 	p, err := score.NewProblem(dagtest.Chain(t, 50, tables.DataOptions{}), score.ModelOptions{Mechanism: sem.MLP, Hidden: 4}, tables.Constraints{})
 	require.NoError(t, err)

@@ -13,7 +13,7 @@ import (
 type drawsOfFamily struct {
 	values   []float64
 	groups   []int
-	byIsland map[int]int // group number by the number of the island (an independent group of particles), for numbers above 0
+	byIsland map[int]int // group by number of the island; not for island 0 (independent draws)
 	count    int         // number of groups
 }
 

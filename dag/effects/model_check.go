@@ -116,8 +116,8 @@ const strongEvidence = 3
 // adviseSplines recommends splines as the remedy for curvature where splines have more evidence,
 // and states the difference in nats. It does nothing if the check has more findings of outliers,
 // heavy tails and unequal spread than of curvature. Such findings suggest noise that depends on
-// parents, for which splines have more evidence but are wrong, because the mean of a parent given
-// its child is curved.
+// parents. The mean of a parent given its child is then curved, so that splines have more evidence
+// with the edge in the wrong direction.
 func adviseSplines(p *score.Problem, ctx gocontext.Context, best *dgraph.Graph, findings []modelcheck.Finding) error {
 	curved, noisy := 0, 0
 	for _, f := range findings {

@@ -15,12 +15,11 @@ import (
 	"github.com/transdim/vti/lab/dagtest"
 )
 
-// Total effects over an equivalence class agree with IDA (Maathuis, Kalisch and Bühlmann 2009). In
-// each graph of the class, IDA takes for the effect of x on y the coefficient of x in a regression
-// of y on x and the parents of x, and zero where y is a parent of x. Means of total effects are
-// products of weights along paths. The two agree for data from a graph of the class, up to sampling
-// error: 5 standard errors of 20,000 rows. Whole classes are compared, in which every possible
-// effect is equally frequent.
+// In every graph of an equivalence class, total effects computed from weights along paths agree
+// with IDA (Maathuis, Kalisch and Bühlmann 2009). The effect of x on y by IDA is the coefficient of
+// x in a regression of y on x and the parents of x, and zero if y is a parent of x. The data are
+// from a graph of the class, so that the two differ only by sampling error: at most 5 standard
+// errors of 20,000 rows.
 func TestTotalEffectsAgainstAdjustment(t *testing.T) {
 	const nodes, rows = 4, 20000
 	families := make([][]dgraph.Set, nodes)

@@ -38,7 +38,7 @@ func TestTotalEffectsOfAGraph(t *testing.T) {
 	p, err = score.NewProblem(dagtest.Chain(t, 30, tables.DataOptions{}), score.ModelOptions{Mechanism: sem.MLP, Hidden: 1}, tables.Constraints{})
 	require.NoError(t, err)
 	l := p.Layout()
-	theta := func(weights ...float64) []float64 { // of the function 2 relu(w x + 100) − 200, whose unit is on for all rows
+	theta := func(weights ...float64) []float64 { // parameters of 2 relu(w x + 100) − 200, whose unit is on for all rows
 		scaled := make([]float64, l.Dim())
 		copy(scaled, weights)
 		scaled[l.B1()], scaled[l.W2()], scaled[l.B2()], scaled[l.Weights()] = 100, 2, -200, -3

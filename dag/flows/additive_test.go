@@ -47,8 +47,9 @@ func TestLogJointAgainstALoop(t *testing.T) {
 	}
 }
 
-// The mask of the parameters that a family (a node with a set of parents) uses agrees with the
-// layout of the parameters. The inputs of networks for a family are its node and its parents.
+// For every family (a node with a set of parents), the mask marks the parameters that the family
+// uses in the layout of the parameters. The inputs of the flow's networks mark the node and the
+// parents of the family.
 func TestSpaceOfFamilies(t *testing.T) {
 	backend := testkit.Backend(t)
 	for name, p := range problems(t) {
@@ -71,9 +72,9 @@ func TestSpaceOfFamilies(t *testing.T) {
 }
 
 // With known noise the quadratic approximation for a linear mechanism is exact: the log density is
-// its value at the mode μ less ½ (θ−μ)ᵀH(θ−μ). With unknown noise it is exact in the weights given
-// its σ. This σ is near the mode of the marginal density of log σ, and the curvature in log σ is
-// near the curvature of this density.
+// its value at the mode μ less ½ (θ−μ)ᵀH(θ−μ). With unknown noise it is exact in the weights if σ
+// has its value at the mode. This value is near the largest marginal density of log σ, and the
+// curvature in log σ is near the curvature of this density.
 func TestQuadraticsOfLinearFamilies(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 4))
 	backend := testkit.Backend(t)

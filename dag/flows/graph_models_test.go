@@ -116,9 +116,9 @@ func TestGraphModels(t *testing.T) {
 	}
 }
 
-// ScoreLoss has the gradient of the expected loss, checked by a sum over all orders and graphs of
-// few nodes. For more nodes its variance is smaller than with the loss of the whole graph for every
-// choice.
+// For few nodes, the mean gradient of ScoreLoss over batches agrees with the gradient of the
+// expected loss, a sum over all orders and graphs. For seven nodes the gradient has a smaller
+// variance than a gradient in which the log probability of a graph multiplies its total loss.
 func TestScoreLossOfGraphModels(t *testing.T) {
 	testkit.Long(t)
 	backend := testkit.Backend(t)
@@ -216,8 +216,8 @@ func TestScoreLossOfGraphModels(t *testing.T) {
 	}
 }
 
-// WarmCode returns codes of allowed graphs along an order. They are the given graphs if the
-// probability of flips is zero.
+// WarmCode returns codes of allowed graphs along an order. If no edges are flipped, the code of a
+// graph is decoded to the same graph.
 func TestWarmCode(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 1))
 	for name, s := range testStructures() {

@@ -16,10 +16,10 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// The joint density of a graph is the product over its nodes with their parents, and the mask of
-// parameters combines their masks. The prior over codes sums to one. With the prior over graphs the
-// sum over a graph's codes does not depend on their number; with the prior over orders each code
-// counts.
+// The joint density of a graph is the product over its nodes given their parents, and the mask of
+// parameters joins the masks of the nodes. The prior over codes sums to one. The prior of a graph,
+// summed over its codes, depends only on its number of edges with the prior over graphs. With the
+// prior over orders it is also proportional to the number of topological orders of the graph.
 func TestGraphTargetAgainstFamilies(t *testing.T) {
 	backend := testkit.Backend(t)
 	random := rand.New(rand.NewPCG(1, 2))
@@ -75,7 +75,7 @@ func TestGraphTargetAgainstFamilies(t *testing.T) {
 		}
 		require.InDelta(t, 1, total, 1e-10, name)
 
-		// the prior over graphs stays if the bits of required and forbidden edges are ignored
+		// graphs keep their probabilities if the bits of required and forbidden edges are ignored
 		lenient := target.Lenient()
 		output, err := graph.ExecOnce(backend, lenient.LogPrior, codes)
 		require.NoError(t, err)

@@ -78,8 +78,9 @@ const priorIslands = 4
 // skewness was 0.04 ± 0.08 over 39 families of 1 to 12 parents. The log evidence is therefore the
 // mean of the logarithms plus half of their variance. The log of the mean of the evidences would
 // have (exp(s²) − 1) / s² times the variance, for logarithms with standard deviation s, because few
-// islands dominate this mean. If the log of the mean is larger even so, a few islands met a mode
-// that the others missed, and the standard error includes the difference.
+// islands dominate this mean. If the log of the mean nevertheless exceeds the returned log
+// evidence, a few islands met a mode that the other islands missed, and the standard error includes
+// the difference.
 func combine(islands []island, others float64) (logEvidence, se float64) {
 	squares, degrees := scatter(islands)
 	degrees += priorIslands
@@ -89,7 +90,7 @@ func combine(islands []island, others float64) (logEvidence, se float64) {
 		moves += one.moves(k)
 		sum += one.moves(k) * one.LogEvidence
 	}
-	half := count / (2 * moves) // coefficient of the variance in the mean weighted by lengths of moves
+	half := count / (2 * moves) // half·variance is the weighted mean of half the variance of each island
 	logEvidence = sum/moves + half*variance
 	missed := math.Max(0, logsum.Of(logEvidences(islands))-math.Log(count)-logEvidence)
 	return logEvidence, math.Sqrt(variance/moves + 2*dgraph.Square(half*variance)/degrees + missed*missed)

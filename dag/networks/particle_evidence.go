@@ -27,8 +27,8 @@ const (
 	pilotChains = 1
 	pilotSweeps = 12
 	// moreSweeps is the number of sweeps that a pilot run has in addition for each parent more than
-	// pilotSize, if pilot runs decide how a list of families grows. Without them log evidences are
-	// too small by one or two nats with five parents, and by twenty nats with twelve parents.
+	// pilotSize, if pilot runs decide how a list of families grows. Without these sweeps log
+	// evidences are too small by one or two nats with five parents, and by twenty with twelve.
 	moreSweeps   = 4
 	fineChains   = 2
 	fineSweeps   = 32
@@ -43,8 +43,8 @@ const (
 	levelSpread  = 0.6
 	levelSweeps  = 4
 	mostLevel    = 2
-	// levelCounts is the number of islands (groups of particles) of a level, the length of their
-	// moves, that is enough to ignore lower levels.
+	// A level is a length of the moves of particles. If a level has levelCounts islands (groups of
+	// particles), the islands of lower levels are ignored.
 	levelCounts = 4
 )
 
@@ -86,8 +86,8 @@ func islandCost(level int) int { return int(math.Pow(levelSweeps, float64(level)
 // All families (nodes with sets of parents) get cheap pilot runs if the number of families times
 // the number of rows is at most pilotWork. Otherwise families with at most pilotSize parents more
 // than required get pilot runs. Then probable families get pilot runs, in rounds of at most
-// batchFamilies, until a drawn graph is expected to have less than unseenShare families without
-// one.
+// batchFamilies, until a drawn graph is expected to have less than unseenShare families without a
+// pilot run.
 const (
 	pilotWork     = 6_000_000
 	pilotSize     = 2

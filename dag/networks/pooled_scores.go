@@ -13,9 +13,9 @@ import (
 )
 
 // pooledWindow is the largest difference in nats from the largest log evidence of a node for which
-// a set of parents takes part in pooling, see pool. effectSDs and deviationSDs are candidates for
-// the standard deviations in nats of the effects and deviations there. Results are averaged over
-// them with weights by their likelihoods.
+// a set of parents takes part in pooling (function pool). effectSDs and deviationSDs are candidates
+// for the standard deviations, in nats, of the effects and deviations in the model of pool. Results
+// are averaged over all pairs of candidates, with weights by their likelihoods.
 const pooledWindow = 25
 
 var effectSDs, deviationSDs = [3]float64{1, 3, 10}, [3]float64{1, 2, 4}

@@ -13,8 +13,8 @@ import (
 )
 
 // mostInPiece is the largest number of islands (runs of independent groups of particles) that one
-// process makes at a time and stores in one file; files take time. Small batches are cut into about
-// leastPieces pieces, to divide them among processes.
+// process makes at a time and stores in one file, since each file takes time. Small batches are cut
+// into about leastPieces pieces, to divide them among processes.
 const mostInPiece, leastPieces = 16, 32
 
 // shareIslands calls work to make islands (results of independent groups of particles), and shares

@@ -21,7 +21,7 @@ type givenLevels struct {
 	query   resolvedQuery
 	fixed   map[int]int // levels of the observed nodes and of the nodes that are set
 	forms   []score.Form
-	counts  map[dgraph.Family][]float64 // numbers of rows, see table
+	counts  map[dgraph.Family][]float64 // row counts by the method table
 }
 
 func newGivenLevels(p *score.Problem, r resolvedQuery) *givenLevels {

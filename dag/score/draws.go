@@ -27,7 +27,7 @@ func (d Sample) Count() []Draw {
 func (d Sample) Thin(most int) (kept Sample) {
 	every := max(1, len(d.Parents)/most)
 	for chains := int(slices.Max(d.Chain)); divisor(every, chains) > 1; {
-		every++ // with a common divisor of every and the number of chains, draws would come from a part of the chains
+		every++ // with a common divisor of interval and number of chains, some chains would have no draws
 	}
 	for k := 0; k < len(d.Parents); k += every {
 		kept.Parents, kept.Thetas, kept.Chain = append(kept.Parents, d.Parents[k]), append(kept.Thetas, d.Thetas[k]), append(kept.Chain, d.Chain[k])

@@ -119,7 +119,7 @@ func enumerationSets() (sets []enumerationSet) {
 }
 
 // build returns the problem of a table, its values by row, and, by row and node, whether the row
-// does not set the node.
+// counts for the node (has no intervention on it).
 func (s enumerationSet) build(t *testing.T, seed uint64) (p *score.Problem, values [][]float64, counted [][]bool) {
 	t.Helper()
 	random := dagtest.Random(seed)
@@ -211,7 +211,7 @@ func wideStandardised(values [][]float64) wideMatrix {
 }
 
 // wideBGe returns the BGe score of a node with a set of parents by Kuipers, Moffa and Heckerman
-// (2014, equations 4 to 6), from the standardised rows that do not set the node.
+// (2014, equations 4 to 6), from the standardised rows without an intervention on the node.
 func wideBGe(rows wideMatrix, f dgraph.Family) float64 {
 	n, nodes := float64(len(rows)), float64(len(rows[0]))
 	const meanWeight = 1.0

@@ -22,7 +22,8 @@ type LinearForm struct {
 	layout     sem.Layout
 	priorSD    float64
 	noise      exact.Noise
-	// root holds the columns of R, RᵀR = Σ x xᵀ over the rows that do not set the node [N][N].
+	// root holds the columns of R [N][N], with RᵀR = Σ x xᵀ over the rows x without an intervention
+	// on the node.
 	root [][]float64
 }
 
@@ -74,7 +75,7 @@ func (l *LinearForm) bic(parents dgraph.Set) float64 {
 		return math.NaN()
 	}
 	n, y := float64(l.rows), l.root[l.node]
-	// A residual below 1e-12 of the squares of the node cannot be distinguished from rounding.
+	// A residual sum of squares below 1e-12 times the node's sum of squares may be rounding.
 	variance := math.Max(m.Residual(), 1e-12*floats.Dot(y, y)) / n
 	return -n/2*(math.Log(variance)+1+2*HalfLog2Pi) - float64(parents.Len())*math.Log(n)/2
 }

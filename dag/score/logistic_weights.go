@@ -36,7 +36,7 @@ const (
 	enoughError = 0.015
 	// enoughMissed is the largest accepted share of the evidence that draws may have missed. A
 	// share missed for one set of parents changes the probability of an edge by at most a quarter
-	// of the share. If weights are bounded, fewestPairs pairs suffice.
+	// of the share. With bounded weights fewestPairs pairs of draws meet this limit.
 	enoughMissed = 0.016
 )
 

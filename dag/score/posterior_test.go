@@ -126,7 +126,9 @@ func TestPriorsOverGraphsAndOrders(t *testing.T) {
 	}
 }
 
-// Errors of probabilities by first-order approximation agree with finite differences of the sums.
+// The stated errors of the probabilities of an edge and of a graph, and of the log evidence, come
+// from a first-order approximation in the errors of the scores. The test computes them again with
+// finite differences: it shifts one score at a time and sums over all graphs.
 func TestErrorsOfProbabilities(t *testing.T) {
 	random := rand.New(rand.NewPCG(5, 6))
 	s := randomStructure(random, 3, false, false)
@@ -150,15 +152,15 @@ func TestErrorsOfProbabilities(t *testing.T) {
 		graphVariance += dgraph.Square((other.Probability - top.Probability) / step * scores.SE[f])
 		evidenceVariance += dgraph.Square((q.LogEvidence - p.LogEvidence) / step * scores.SE[f])
 	}
-	// Covariances from 40,000 draws have errors of 0.0025 each, which is a few per cent of an error
-	// of 0.03.
+	// The stated error of the edge uses covariances from 40,000 draws, which have errors of 0.0025.
 	require.InEpsilon(t, math.Sqrt(variance), p.EdgeErrors(draws)[0][1], 0.08)
 	require.InEpsilon(t, math.Sqrt(graphVariance), top.SE, 1e-3)
 	require.InEpsilon(t, math.Sqrt(evidenceVariance), p.LogEvidenceSE, 1e-3)
 }
 
-// If a score is twelve nats too low and has an error of five nats, the true probability of an edge
-// may differ by more than the first-order approximation shows.
+// A score is 12 nats below the best score and has an error of 5 nats, so that the probability of an
+// edge may be much larger than stated. The stated error of the edge is the root mean square change
+// of a probability by such an error (Swing), which exceeds the first-order approximation.
 func TestErrorsOfRareFamilies(t *testing.T) {
 	s := randomStructure(rand.New(rand.NewPCG(7, 8)), 3, false, false)
 	scores := Scores{Families: s.Families()}

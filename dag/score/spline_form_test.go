@@ -12,8 +12,8 @@ import (
 	"github.com/transdim/vti/internal/logsum"
 )
 
-// curvedTable returns a table with x → y → z, where y depends on a square and z on a step, a column
-// of four different values, and a column with the name of the node set from outside in each row.
+// curvedTable returns a table with five columns: x, y near x², z near a smooth step of y, c with
+// four different values, and the name of the node set from outside in each row.
 func curvedTable(rows int) string {
 	var text strings.Builder
 	random := randomOf(8)

@@ -83,7 +83,8 @@ func (d *Data) MissingCells() (count int) {
 	return count
 }
 
-// checkSetCells returns an error if a node was set from outside in a row that misses its value.
+// checkSetCells returns an error if the value of a node is missing in a row in which the node was
+// set from outside.
 func (d *Data) checkSetCells() error {
 	for row, nodes := range d.Missing {
 		for _, j := range nodes {

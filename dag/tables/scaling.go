@@ -82,7 +82,8 @@ func (d *Data) Rescale(scaling Scaling) error {
 	return nil
 }
 
-// center computes Centers. A column that is constant in the rows that do not set it is an error.
+// center computes Centers. It returns an error for a node that is constant in the rows in which it
+// was not set from outside.
 func (d *Data) center() error {
 	if d.Counted == nil {
 		return nil
@@ -99,8 +100,8 @@ func (d *Data) center() error {
 	return nil
 }
 
-// Means returns, for each node, the means of all columns over the rows that do not set the node
-// [N][N].
+// Means returns, for each node, the means of all columns over the rows in which the node was not
+// set from outside [N][N].
 func (d *Data) Means() [][]float64 {
 	means := make([][]float64, d.Nodes())
 	for j := range means {

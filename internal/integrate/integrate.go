@@ -45,7 +45,7 @@ const (
 	shrink        = 0.02 // share of the covariance of all draws, added to the covariance of each component
 	emSteps       = 5
 	mendedShare   = 0.05 // share of a component that is added where weights were largest
-	nearestShare  = 20   // a new component is as wide as the nearest one in this many points
+	nearestShare  = 20   // the nearest 1/nearestShare of the points give the width of a new component
 	dearGain      = 0.05 // rise of the log density, in nats, below which an expensive search ends
 )
 
