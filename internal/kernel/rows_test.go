@@ -10,7 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestRows requires that kernels on rows equal the portable ones in all bits, in guarded memory.
+// TestRows checks that the results of kernels on rows have the same bits as results in plain Go.
+// The slices lie next to pages of memory that fault at every access.
 func TestRows(t *testing.T) {
 	forEachISA(t, func(t *testing.T, isa ISA) {
 		t.Run("float32", func(t *testing.T) { testRows[float32](t, isa) })

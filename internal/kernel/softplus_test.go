@@ -10,8 +10,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestSoftplusColumns compares results in guarded memory with a computation in float64 that takes
-// one logarithm per row. Each column must also equal the result for that column alone, in all bits.
+// TestSoftplusColumns compares results with a computation in float64 that takes one logarithm per
+// row. The slices lie next to pages of memory that fault at every access. The result for each
+// column must have the same bits as the result for this column alone.
 func TestSoftplusColumns(t *testing.T) {
 	forEachISA(t, func(t *testing.T, isa ISA) {
 		t.Run("float32", func(t *testing.T) { testSoftplusColumns[float32](t, isa, 0x1p-23) })

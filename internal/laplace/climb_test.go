@@ -9,8 +9,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// TestQuadratic checks the quadratic from a Hessian and a slope at a point other than the mode. The
-// model uses two coordinates out of three.
+// TestQuadratic compares the coefficients of a quadratic with values computed by hand, given a
+// Hessian and a slope at a point other than the mode. The model uses two of three coordinates.
 func TestQuadratic(t *testing.T) {
 	hessian := mat.NewSymDense(2, []float64{4, 1, 1, 2})
 	center, slope := []float64{1, 9, -1}, []float64{0.5, 0.25}

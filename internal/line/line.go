@@ -61,10 +61,11 @@ type Integral[T any] struct {
 	Nodes      []Node[T]
 }
 
-// A lattice can be too coarse even if the rule with every second node agrees, since the sums over
-// two nodes on either side of a peak are equal. It is too coarse if the log density falls by more
-// than mostFall nats from a mode to the next node, or if there are fewer nodes than fewestNodes.
-// Nodes of a normal density are then at most 1.2 standard deviations apart.
+// A lattice can be too coarse even if the integrals from all nodes and from every second node
+// agree, for example with two equal nodes on either side of a peak. It is too coarse if the log
+// density falls by more than mostFall nats from a mode to the next node, or if there are fewer
+// nodes than fewestNodes. In an accepted lattice the nodes of a normal density are at most 1.2
+// standard deviations apart.
 const (
 	mostFall    = 1.5
 	fewestNodes = 4

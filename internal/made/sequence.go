@@ -12,9 +12,9 @@ import (
 // outputs for this input. draw returns the value of the input, [B, 1]. The outputs equal the
 // outputs of [Bound.Outputs] up to rounding, but all inputs together cost about the same as a
 // single call of Outputs. A hidden unit is computed once, when all inputs that it sees are known.
-// Inputs are divided into blocks of about √D. A product with a weight is computed in two parts:
-// once a block with the columns known before the block, and for each input with the few columns
-// known since then.
+// Inputs are divided into blocks of about √D inputs. A product with a weight is computed in two
+// parts: once for each block with the columns known before the block, and once for each input with
+// the few columns known since then.
 //
 // No gradient may be taken through Sequential.
 func (b *Bound) Sequential(batch int, draw func(input int, outputs []*graph.Node) *graph.Node) {

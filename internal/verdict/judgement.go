@@ -40,8 +40,7 @@ const (
 	FailedEvidenceSE   = 0.5
 
 	// DoubtfulMissed is the largest share of the posterior, in a tail that no draw reached, with
-	// which an answer is not doubtful. It is half of the error from which on a probability counts
-	// as wrong.
+	// which an answer is not doubtful. A probability with twice this error counts as wrong.
 	DoubtfulMissed = 0.005
 
 	// FailedNonFinite is the share of draws without a finite log density above which an answer

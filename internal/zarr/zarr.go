@@ -49,7 +49,7 @@ func (s Shape) Size() int {
 // Writer writes a Zarr store.
 type Writer struct {
 	path, part string
-	metadata   map[string]any // metadata of all arrays by key, for one file with everything
+	metadata   map[string]any // metadata by key, for the file with the metadata of the whole store
 }
 
 // Create begins a store. Closing it replaces an older store at path. If anything else is at path,
