@@ -12,8 +12,9 @@ import (
 	"github.com/transdim/vti/gpu"
 )
 
-// flowSubjects returns a subject for each kind of flow: both directions and all derivatives, with
-// an anchor, the last map of the flow, in which coordinates are correlated.
+// flowSubjects returns a subject for each kind of flow. A subject computes both directions of the
+// flow and all derivatives. The last map of each flow is an anchor, which makes coordinates
+// correlated.
 func flowSubjects() (all []subject) {
 	for _, kind := range []cosmic.Kind{cosmic.Diagonal, cosmic.Affine, cosmic.Spline} {
 		all = append(all, subject{"flow " + strings.ToLower(kind.String()), func(_ gocontext.Context, device *gpu.Device, dtype dtypes.DType) ([]measured, error) {

@@ -68,8 +68,8 @@ func familyCodes(t vti.Target, rows int) [][]int32 {
 	return codes
 }
 
-// Selection simulates a variable selection problem. The linear predictor does not depend on the
-// kind of likelihood.
+// Selection simulates a variable selection problem. The coefficients and predictors are the same
+// for every kind of likelihood.
 func Selection(kind likelihood.Kind, observations, predictors int, model varsel.ModelOptions) (*varsel.Problem, error) {
 	data, err := design.Simulate(design.Simulation{Rows: observations, Predictors: predictors, Effects: 3, Correlation: 0.5, Seed: seed})
 	if err != nil {

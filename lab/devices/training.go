@@ -50,8 +50,9 @@ func trainingSubjects(steps int) (all []subject) {
 	return all
 }
 
-// plain hides the type of a distribution from package vti. For the types that it knows, package vti
-// begins with a pilot run, which depends on draws on the host.
+// plain hides the type of a distribution over models from package vti, so that training does not
+// begin with a pilot run. A pilot run would fit the distribution to models that are drawn on the
+// host.
 type plain struct{ vti.ModelDistribution }
 
 func (r trainingRun) newModels(t vti.Target, dtype dtypes.DType) (vti.ModelDistribution, error) {

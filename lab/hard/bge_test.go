@@ -8,9 +8,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestBGePosterior compares the evidence of two rows without parents with a numerical integral over
-// mean and variance. With parents, the evidence must be the same for both directions of an edge,
-// which is the purpose of the BGe prior.
+// TestBGePosterior compares the evidence of a node without parents, for two rows, with a numerical
+// integral over mean and variance. For two nodes, the evidences of both directions of the edge must
+// be equal, which is the purpose of the BGe prior.
 func TestBGePosterior(t *testing.T) {
 	y := []float64{0.3, -1.1}
 	got, err := bgePosterior(y, nil)

@@ -14,10 +14,10 @@ import (
 )
 
 // Dag draws difficult tables for vti dag with linear mechanisms. They have three rows or more,
-// columns that are nearly copies of others, scales from 1e−12 to 1e12, heavy tails, noise of almost
-// zero, and interventions that set nodes far away from their other values. Dag also draws tables of
-// categories that may be rare or nearly determined by other columns, and tables of up to 100
-// columns in which parents matter only together. If Record.Model asks for networks, Dag draws
+// columns that are nearly copies of other columns, scales from 1e−12 to 1e12, heavy tails, noise of
+// almost zero, and interventions that set nodes to values far away from all others. Dag also draws
+// tables of categories that may be rare or nearly determined by other columns, and tables of up to
+// 100 columns in which parents matter only together. If Record.Model asks for networks, Dag draws
 // tables of numbers, which then have no exact answer. For mixed mechanisms, Dag draws tables of
 // numbers and categories.
 type Dag struct {

@@ -12,11 +12,11 @@ import (
 	"github.com/transdim/vti/table"
 )
 
-// drawJoint draws a table of many columns, in which one column depends on the columns before it
-// only together: no smaller set of these columns tells much about it. Either the columns are
-// categories, and the last one is the parity of the columns before it. Or the columns are numbers,
-// and the last one is the sum of the columns before it up to small noise, in which large terms
-// cancel. All further columns are noise.
+// drawJoint draws a table in which one column depends on two to four columns before it, its
+// parents, and no smaller set of the parents tells much about it. Either the columns are
+// categories, and the column is the parity of its parents except in a few rows. Or the columns are
+// numbers, and the column is the sum of its parents up to small noise, in which large terms cancel.
+// All columns after it are noise.
 func (h Dag) drawJoint(random *rand.Rand) *calibrate.DagProblem {
 	p := &calibrate.DagProblem{Record: h.Record, Exact: ExactDag}
 	discrete := p.Record.Model.Mechanism == dag.Categorical || p.Record.Model.Mechanism == dag.AnyMechanism && random.Float64() < 0.5
@@ -132,7 +132,7 @@ func comparePlanted(planted []*table.Column, record *dag.Record, result *dag.Res
 			gain = math.Min(gain, families[all].moments.logEvidence-family.moments.logEvidence)
 		}
 	}
-	const decided = 40 // nats; far more than the log prior of four parents among 100 nodes takes away
+	const decided = 40 // nats, far more than the log prior penalty of four parents among 100 nodes
 	if gain < decided {
 		return nil, fmt.Errorf("the planted parents gain %.1f nats over all their subsets, want %d", gain, decided)
 	}

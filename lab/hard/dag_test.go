@@ -45,8 +45,8 @@ func TestBDeuSumsToOne(t *testing.T) {
 	}
 }
 
-// TestMixedDagStudies runs small studies of mixed tables, from the prior and difficult ones. No
-// trusted answer may be wrong. The program may refuse difficult tables.
+// TestMixedDagStudies runs small studies of tables of numbers and categories, drawn from the prior
+// or difficult. No trusted answer may be wrong. The program may refuse difficult tables.
 func TestMixedDagStudies(t *testing.T) {
 	testkit.Long(t)
 	for name, source := range map[string]calibrate.Source{
@@ -65,8 +65,9 @@ func TestMixedDagStudies(t *testing.T) {
 	}
 }
 
-// TestMixedEvidenceSumsToOne checks that the exact evidences of all possible columns of a category
-// sum to one, and that the order of two levels does not matter.
+// TestMixedEvidenceSumsToOne checks exact evidences of tables of numbers and categories. Given two
+// parents, the evidences of all possible columns of a category in four rows must sum to one. For a
+// column of numbers, exchanging the two levels of a parent must not change the evidence.
 func TestMixedEvidenceSumsToOne(t *testing.T) {
 	testkit.Slow(t)
 	x := calibrate.MixedColumn{Levels: 0, Values: []float64{-1, 0.3, 2, 0.5}}
@@ -123,8 +124,8 @@ func TestDagStudies(t *testing.T) {
 	})
 }
 
-// TestSplineDagStudies compares evidences and probabilities of edges with exact ones, for difficult
-// tables of a few columns under the spline mechanism.
+// TestSplineDagStudies checks answers of vti dag for difficult tables of a few columns under the
+// spline mechanism: evidences and probabilities of edges must agree with the exact answer.
 func TestSplineDagStudies(t *testing.T) {
 	source := Dag{Record: dag.Record{Model: dag.ModelOptions{Mechanism: dag.Spline}}}
 	compared := 0

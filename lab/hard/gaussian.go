@@ -37,8 +37,8 @@ func (p *regressionProblem) gaussian(coordinates []int) (modelMoments, error) {
 
 // logSigmas returns the options of the integral over log σ. The range reaches from the size of
 // rounding errors of residuals to far above the noise scale that the prior expects. Features of the
-// log density have a width of 0.5 or more in log σ. Depth is large enough for the mean of σ², to
-// which larger σ contribute than to the evidence.
+// log density have a width of 0.5 or more in log σ. The option Depth is large enough for the mean
+// of σ²: large σ contribute more to this mean than to the evidence.
 func (p *regressionProblem) logSigmas() line.Options {
 	return line.Options{From: p.logSigmaMean - 80, To: p.logSigmaMean + 40, Step: 0.25, Depth: 60}
 }

@@ -24,12 +24,12 @@ import (
 const (
 	linkedStep  = 0.9   // the first distance between nodes, in units of the width at a mode
 	linkedDepth = 12.0  // densities this much, in nats, below the largest one are negligible
-	linkedError = 0.02  // accepted error of log integrals by every second node, squared by all
+	linkedError = 0.02  // accepted difference of log integrals by all and by every second node
 	linkedMost  = 500   // largest number of nodes of one integral
 	linkedLost  = 1e3   // a log evidence this far below the largest ends the integral over sds
 	linkedBelow = -12.0 // smallest log sd of groups; its prior has less than 1e−5 below
 	linkedAbove = 3.0   // largest log sd of groups; a half-normal prior has no mass above
-	linkedReach = 5.0   // largest effect of a group, in sds of groups, that moved considers
+	linkedReach = 5.0   // largest effect of a group, in sds of groups, in the function moved
 	linkedFlat  = 1e-4  // changes of the log integral over effects below this are negligible
 )
 
@@ -255,7 +255,7 @@ func (l *linked) logEffects(rows []int, beta []float64, spread float64, gradient
 	}
 	value := func(z float64) float64 { v, _, _ := density(z); return v }
 	z := []float64{0}
-	if l.targets != nil { // it falls exponentially below a log response, linearly above
+	if l.targets != nil { // the log density falls exponentially below a log response, linearly above
 		z[0] = math.Inf(-1)
 		for _, i := range rows {
 			z[0] = math.Max(z[0], (l.targets[i]-beta[0]-beta[1]*l.x[i])/spread)

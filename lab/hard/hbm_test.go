@@ -20,7 +20,8 @@ import (
 )
 
 // TestHbmStudy runs small studies of hierarchical regressions. All numbers of trusted answers must
-// be right, also for parameters with heavy tails in difficult tables of a few rows.
+// be right. This includes parameters with heavy-tailed posteriors in difficult tables of a few
+// rows.
 func TestHbmStudy(t *testing.T) {
 	testkit.Slow(t)
 	device, err := gpu.OpenWith(gpu.Options{})
@@ -67,8 +68,8 @@ func TestExactHbmWithoutGroups(t *testing.T) {
 }
 
 // TestExactLinked checks the quadrature for responses that are not normal. For a normal response
-// with known noise, it must give the closed form. With group effects of almost zero, it must give
-// the quadrature without groups.
+// with known noise, the quadrature must agree with the closed form. If the sd of groups is almost
+// zero, it must agree with the quadrature of a regression without groups.
 func TestExactLinked(t *testing.T) {
 	testkit.Slow(t)
 	random := rand.New(rand.NewPCG(3, 4))
@@ -114,9 +115,10 @@ func TestExactLinked(t *testing.T) {
 	require.InDelta(t, joint.LogProb(y), (&linked{row: normal, y: y, x: make([]float64, 3)}).logEffects([]int{0, 1, 2}, []float64{0, 0}, spread, nil, nil), 1e-6)
 }
 
-// TestExactShapedGroups checks responses with one more parameter. With group effects of almost
-// zero, the quadrature must give the result without groups; for normal rows, it must give the
-// closed form. Gradients of the integrals over effects must agree with finite differences.
+// TestExactShapedGroups checks the quadrature for responses with a parameter besides the linear
+// predictor. If the sd of groups is almost zero, it must agree with the exact answer without
+// groups. For normal rows, whose parameter is the noise scale, it must agree with the closed form.
+// Gradients of the integrals over effects must agree with finite differences.
 func TestExactShapedGroups(t *testing.T) {
 	testkit.Slow(t)
 	random := rand.New(rand.NewPCG(5, 6))
@@ -233,9 +235,10 @@ func TestHardHbmTables(t *testing.T) {
 	}
 }
 
-// TestNoiseFarBelowGroups checks a table whose noise is a hundred million times smaller than the
-// spread of groups, so that products in double precision hold no digit of it. With products, the
-// log evidence can be 0.07 too small, 14 times its standard error.
+// TestNoiseFarBelowGroups checks the answer for a table whose noise is 10⁻⁸ of the spread of
+// groups. The test guards against computations from cross-products of columns: in double precision
+// these hold no digit of the noise, and the log evidence can be 0.07 too small, 14 times its
+// standard error.
 func TestNoiseFarBelowGroups(t *testing.T) {
 	testkit.Long(t)
 	device, err := gpu.OpenWith(gpu.Options{})
@@ -251,8 +254,9 @@ func TestNoiseFarBelowGroups(t *testing.T) {
 	require.Empty(t, calibrate.Summarize(source, cfg, []*calibrate.Replicate{r}).Wrong)
 }
 
-// TestTimesOfLargeShapesInGroups checks a table of times with a shape of a hundred or more, which
-// determine the effects of groups to a hundredth. Newton steps can go far beyond the mode there.
+// TestTimesOfLargeShapesInGroups checks answers for Weibull times whose shape is a hundred or more,
+// so that the effect of each group is known to a hundredth. There the Newton steps of a search for
+// the mode can go far beyond the mode.
 func TestTimesOfLargeShapesInGroups(t *testing.T) {
 	testkit.Long(t)
 	device, err := gpu.OpenWith(gpu.Options{})

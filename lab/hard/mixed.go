@@ -82,7 +82,7 @@ func mixedOf(data *dag.Data, node int, parents []int, y []float64, values [][]fl
 		parentColumns = append(parentColumns, calibrate.MixedColumn{Levels: levels(i), Values: values[k]})
 	}
 	moments, err := mixedEvidence(calibrate.MixedColumn{Levels: levels(node), Values: y}, parentColumns)
-	moments.mean, moments.variance = nil, nil // they are not of weights of edges
+	moments.mean, moments.variance = nil, nil // not moments of weights of edges
 	return moments, err
 }
 

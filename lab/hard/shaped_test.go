@@ -44,9 +44,9 @@ func TestShapedRowsAreTheDensities(t *testing.T) {
 	}
 }
 
-// TestShapedIntegral checks a hurdle model, whose additional parameter ω is the odds of 0, for n
-// zeros. Zeros carry no information on η, and their evidence is the expectation of (ω/(1 + ω))ⁿ
-// over the prior of ω.
+// TestShapedIntegral checks a hurdle model, whose additional parameter ω is the odds of 0, for a
+// table of n zeros. Zeros carry no information on the linear predictor η, so that the evidence is
+// the expectation of (ω/(1 + ω))ⁿ over the prior of ω.
 func TestShapedIntegral(t *testing.T) {
 	p := &regressionProblem{
 		x: mat.NewDense(3, 1, []float64{1, 1, 1}), y: make([]float64, 3), priorMean: []float64{0}, priorSD: []float64{10},

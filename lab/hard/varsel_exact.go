@@ -16,8 +16,8 @@ import (
 	"github.com/transdim/vti/varsel/exact"
 )
 
-// logScaleSD and logShapeSD are the priors of vti varsel that no option sets. They are written here
-// again so that a wrong prior in the program shows.
+// logScaleSD and the function logShapeSD hold prior standard deviations of vti varsel that no
+// option sets. They are written here again so that a wrong prior in the program shows.
 const logScaleSD = 2 // prior sd of log σ, whose prior mean is the log sd of the response
 
 // logShapeSD returns the prior sd of the logarithm of the parameter that a response has in addition
@@ -163,7 +163,7 @@ func ExactVarsel(_ context.Context, p *varsel.Problem, result *varsel.Result) (l
 		slope := design.Scaling.YSD
 		switch {
 		case j == design.Scaling.Level && j >= 0:
-			continue // the cut point depends on the other coefficients
+			continue // skip the intercept, since the cut point depends on the other coefficients
 		case j >= 0:
 			slope /= design.Scaling.SD[j]
 		case p.UnknownScale():

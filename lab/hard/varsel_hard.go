@@ -21,10 +21,10 @@ import (
 )
 
 // Varsel draws difficult tables for vti varsel. They have two rows or more, more predictors than
-// rows, factors with up to nearly one level per row, columns that are nearly copies of others,
-// scales from 1e−12 to 1e12, heavy tails, outliers, counts up to 1e9, separable and rare events,
-// noise of almost zero, and known and unknown noise scales. Varsel also draws tables with many
-// predictors, but models of few predictors; orthogonal columns, too many for a list of all models;
+// rows, factors with up to nearly one level per row, columns that are nearly copies of other
+// columns, scales from 1e−12 to 1e12, heavy tails, outliers, counts up to 1e9, separable and rare
+// events, noise of almost zero, and known and unknown noise scales. Varsel also draws tables with
+// many predictors, whose models have one or two; too many orthogonal columns to list all models;
 // likelihoods with a shape and about one coefficient per row; times that are mostly censored; and
 // g-priors with g from 0.001 to 100,000.
 type Varsel struct {
@@ -219,8 +219,9 @@ func (h Varsel) drawLists(p *calibrate.VarselProblem, random *rand.Rand) {
 	p.Flags = append(p.Flags, fmt.Sprintf("--codes lists --max-size %d", model.Prior.MaxSize))
 }
 
-// drawOrthogonal draws a table with orthogonal columns and a known noise scale. Its predictors are
-// too many for a list of all models, but its posterior is a product over columns.
+// drawOrthogonal draws a table with orthogonal columns and a known noise scale. It has too many
+// predictors to list all models, but the exact posterior is known, because it is a product over
+// columns.
 func (h Varsel) drawOrthogonal(random *rand.Rand) *calibrate.VarselProblem {
 	p := &calibrate.VarselProblem{Record: h.Record, Exact: ExactVarsel, Flags: []string{"--target y"}}
 	p.Record.Design.Target, p.Record.Design.Likelihood = "y", likelihood.GaussianKind

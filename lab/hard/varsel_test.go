@@ -54,8 +54,8 @@ func TestHardCategories(t *testing.T) {
 	}
 }
 
-// TestHardTables checks that the generator draws tables with few rows, near copies, factors, large
-// scales, rare values and g-priors.
+// TestHardTables checks that the generator draws tables with few rows, columns that are nearly
+// copies, factors, large scales, rare values and g-priors.
 func TestHardTables(t *testing.T) {
 	h := Varsel{Record: quick(likelihood.GaussianKind)}
 	var few, wide, factors, large, constant, slabs int
@@ -83,12 +83,13 @@ func TestHardTables(t *testing.T) {
 	}
 }
 
-// TestModesAndTailsThatMoveMoments checks tables with modes or tails that trusted answers could
-// miss. In tables of nine and 25 rows, whose noise is a thousandth of the contradictions between
-// rows, there is a mode far away with a probability of a thousandth. Without it, standard
-// deviations are 10 percent too small, and a mean is wrong by 4.7 standard errors. In a table of
-// three rows, one of them far away, importance weights have a k-hat of 0.56 and no variance. They
-// miss a hundredth of the evidence, four times the stated standard error.
+// TestModesAndTailsThatMoveMoments checks that trusted answers are right for four tables with modes
+// or tails that are easily missed. In the tables of nine and 25 rows, rows contradict each other by
+// a thousand times the noise, and a mode far away has a probability of a thousandth. If it is
+// missed, standard deviations are 10 percent too small, and a mean is wrong by 4.7 standard errors.
+// In the table of three rows, one row is far away, and importance weights have a k-hat of 0.56,
+// which means infinite variance. Alone they miss a hundredth of the evidence, four times the stated
+// standard error.
 func TestModesAndTailsThatMoveMoments(t *testing.T) {
 	testkit.Long(t)
 	device, err := gpu.OpenWith(gpu.Options{})

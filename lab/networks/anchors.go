@@ -26,8 +26,8 @@ type anchor struct {
 	symmetric bool
 }
 
-// These are the limits of the search for a mode. Regressions and means need one step. The search
-// for networks may end some nats below the mode, where predictions are nearly the same.
+// These are the limits of the search for a mode. For regressions and means, one step finds it. The
+// search for networks may end some nats below the mode, where predictions are nearly the same.
 const (
 	mostNewtonSteps = 40
 	mostDamping     = 1e12

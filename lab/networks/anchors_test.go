@@ -29,8 +29,8 @@ func computed(t *testing.T) map[string]*Task {
 	return byName
 }
 
-// TestAnchorsOfLinearTasksAreExact compares anchors of linear regressions and means with the
-// posteriors in closed form.
+// TestAnchorsOfLinearTasksAreExact compares anchors, the normal approximations of posteriors, with
+// the posteriors in closed form, for linear regressions and means.
 func TestAnchorsOfLinearTasksAreExact(t *testing.T) {
 	tasks := computed(t)
 	for _, name := range []string{"gaussian-5", "regression-5", "regression-100"} {
@@ -85,8 +85,10 @@ func TestAnchorsOfLinearTasksAreExact(t *testing.T) {
 	}
 }
 
-// TestAnchorsAreModes checks that gradients agree with the log density and vanish at anchors, and
-// that the maps from z to θ and from θ to z are inverse to each other.
+// TestAnchorsAreModes checks the anchors of tasks without classes, at random data sets. Gradients
+// must agree with finite differences of the log density. At an anchor, a Newton step must gain
+// almost nothing. The root of an anchor must be the root of the inverse precision, and the maps
+// from z to θ and from θ to z must be inverse to each other.
 func TestAnchorsAreModes(t *testing.T) {
 	for name, task := range computed(t) {
 		if task.parameters() > 300 || task.kind.hasClasses() {
@@ -109,7 +111,7 @@ func TestAnchorsAreModes(t *testing.T) {
 		value, gradient, slopes := task.expand(d.rows, a.center)
 		step, err := newtonStep(gradient, slopes, 1)
 		require.NoError(t, err)
-		if left := floats.Dot(step, gradient); !task.kind.isNetwork() { // the search for networks ends before the mode
+		if left := floats.Dot(step, gradient); !task.kind.isNetwork() { // for networks the search ends before the mode
 			require.Less(t, left, 1e-4, "%s: twice the nats that are left to gain", name)
 		}
 		require.GreaterOrEqual(t, value, density(theta))
@@ -134,9 +136,9 @@ func TestAnchorsAreModes(t *testing.T) {
 	}
 }
 
-// TestComputedStartsAreThePosterior checks networks before training, on linear tasks. A network
-// that starts from a computed approximation must equal the posterior, and a network that starts
-// from the prior must be far from the posterior.
+// TestComputedStartsAreThePosterior checks q(θ | data) before training, for tasks whose posterior
+// is normal. If q starts from a normal approximation computed for each data set, it must equal the
+// posterior. If it starts from the prior, it must be far from the posterior.
 func TestComputedStartsAreThePosterior(t *testing.T) {
 	device, err := gpu.Open(gpu.CPU)
 	require.NoError(t, err)
@@ -164,8 +166,9 @@ func TestComputedStartsAreThePosterior(t *testing.T) {
 	}
 }
 
-// TestGraphsHaveTheDensitiesOfAnchors checks that LogJoint agrees with the log density whose
-// expansions give anchors, up to a constant that depends on the data set only.
+// TestGraphsHaveTheDensitiesOfAnchors compares LogJoint, the log density as a GoMLX graph, with the
+// function expand, which computes the same log density for anchors. Both must agree up to a
+// constant that depends on the data set only.
 func TestGraphsHaveTheDensitiesOfAnchors(t *testing.T) {
 	testkit.Slow(t)
 	device, err := gpu.Open(gpu.CPU)

@@ -15,7 +15,8 @@ import (
 	"github.com/transdim/vti/lab/testkit"
 )
 
-// TestExpectedClass compares the means of derivatives with quadrature.
+// TestExpectedClass compares expectedClass, which computes means of derivatives under a normal
+// distribution by an approximation of the logistic function, with quadrature.
 func TestExpectedClass(t *testing.T) {
 	task := computed(t)["classes-5"]
 	for _, variance := range []float64{1e-4, 0.01, 1, 30} {
@@ -35,9 +36,9 @@ func TestExpectedClass(t *testing.T) {
 	}
 }
 
-// TestClosestNormal checks that no normal nearby with another center or scale has a smaller
-// divergence from the posterior than the result of closest. All divergences use the same standard
-// normal draws and their negatives.
+// TestClosestNormal checks that the result of closest, the normal closest to a posterior, is a
+// minimum: normals with a somewhat different center or scale must have a larger divergence from the
+// posterior. All divergences are means over the same standard normal draws and their negatives.
 func TestClosestNormal(t *testing.T) {
 	testkit.Slow(t)
 	task := computed(t)["classes-5"]
@@ -85,9 +86,9 @@ func TestClosestNormal(t *testing.T) {
 	}
 }
 
-// TestClosestDiagonal checks that the gradient steps end at a normal that is closer to the
-// posterior of a network than the expansion at its mode, and closer than normals that are somewhat
-// wider, narrower or elsewhere.
+// TestClosestDiagonal checks the normal at which the gradient steps of closestDiagonal end, for the
+// posterior of a network. It must be closer to the posterior than the expansion at the mode, than
+// the same normal moved to the mode, and than somewhat wider or narrower normals.
 func TestClosestDiagonal(t *testing.T) {
 	task := computed(t)["nonlinear-classes-5"]
 	random := stream.Rand(7, "closest")

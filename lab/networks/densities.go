@@ -4,7 +4,7 @@ import (
 	. "github.com/gomlx/gomlx/pkg/core/graph"
 )
 
-// LogJoint implements amortize.Family, up to a constant that depends on the data only.
+// LogJoint implements amortize.Family. It leaves out a constant that depends on the data only.
 func (t *Task) LogJoint(data []*Node, _, _, theta *Node) *Node {
 	var logDet *Node
 	if t.options.Computed {

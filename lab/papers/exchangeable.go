@@ -150,7 +150,8 @@ func best(rows []Row, n network) (found Row) {
 	return found
 }
 
-// networkTable returns the study of table 1, or of its networks on data from other sources.
+// networkTable returns the study of table 1, or the study of the same networks on data from outside
+// the model.
 func networkTable(name, title, note string, tasks []string, data []string) *Study {
 	s := settingsOf[exchangeableSettings]("exchangeable")
 	each := func(yield func(network) bool) {
@@ -212,7 +213,8 @@ func networkTable(name, title, note string, tasks []string, data []string) *Stud
 	}
 }
 
-// modesFigure returns the study of figure 2: the order of the two means of a mixture in draws.
+// modesFigure returns the study of figure 2: draws of the two means of a mixture, whose order is
+// arbitrary.
 func modesFigure() *Study {
 	s := settingsOf[exchangeableSettings]("exchangeable")
 	cases := []network{

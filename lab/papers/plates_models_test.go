@@ -8,8 +8,8 @@ import (
 	"gonum.org/v1/gonum/stat/distmv"
 )
 
-// TestEvidenceOfEffects compares the evidence of effects with the joint normal density of all
-// samples.
+// TestEvidenceOfEffects compares the evidence of a model of random effects with the joint normal
+// density of all samples.
 func TestEvidenceOfEffects(t *testing.T) {
 	const groups, samples = 3, 2
 	sd := [3]float64{1, 0.5, 0.25}

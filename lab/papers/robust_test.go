@@ -42,8 +42,9 @@ func TestFillModels(t *testing.T) {
 	require.Equal(t, modelFit{bits: "1", reference: 0.25, q: 0.5, nats: 4}, read[1])
 }
 
-// TestModelsUnder compares probabilities of models found by draws with exact ones, up to the
-// probability of a model that is not drawn.
+// TestModelsUnder compares the probabilities of models under q that modelsUnder finds from draws
+// with exact probabilities, for all eight models of three predictors. The tolerance is about the
+// largest probability of a model that is not among the draws.
 func TestModelsUnder(t *testing.T) {
 	testkit.Slow(t)
 	device, err := gpu.Open(gpu.CPU)
@@ -65,15 +66,16 @@ func TestModelsUnder(t *testing.T) {
 	require.InDelta(t, 1, sum, 1e-5)
 }
 
-// TestStartDensity checks that training starts from models of equal probability and from a standard
-// normal distribution of the coefficients in the model.
+// TestStartDensity compares startDensity, the density q(m, θ) at the start of training, with values
+// computed by hand: models are equally probable, and coefficients in the model standard normal.
 func TestStartDensity(t *testing.T) {
 	want := -math.Ln2 - 0.5 - math.Log(2*math.Pi)/2
 	require.InDelta(t, want, startDensity([]int32{0}, []float64{1, 0}), 1e-12)
 	require.InDelta(t, want-2-math.Log(2*math.Pi)/2, startDensity([]int32{1}, []float64{1, 2}), 1e-12)
 }
 
-// TestLongest checks that longest returns the longest of several trainings of a cell.
+// TestLongest checks that, of several rows that differ in the number of steps only, longest returns
+// the row with the most steps.
 func TestLongest(t *testing.T) {
 	rows := []Row{
 		{"level": "none", "flow": "diag", "steps": "100", "variation": "0.5"}, {"level": "none", "flow": "diag", "steps": "2000", "variation": "0.25"},

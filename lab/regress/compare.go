@@ -12,10 +12,11 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// Two numbers agree if they differ by at most errorsApart combined standard errors or by rounding.
-// By chance, one number in 16,000 differs by more. falseAlarm is the probability that, by chance,
-// at least one number of a comparison lies beyond Comparison.Limit (Bonferroni). The true
-// probability is somewhat larger, because standard errors are estimates.
+// The constant errorsApart is the largest difference between two numbers that counts as agreement,
+// in combined standard errors. By chance, one number in 16,000 differs by more. The constant
+// falseAlarm is the probability that, by chance, at least one number of a comparison differs by
+// more than Comparison.Limit (Bonferroni). The true probability is somewhat larger, because
+// standard errors are estimates.
 const (
 	errorsApart = 4
 	rounding    = 1e-6
@@ -117,7 +118,7 @@ func (c *Comparison) Limit() float64 {
 	return max(errorsApart, distuv.UnitNormal.Quantile(1-falseAlarm/2/float64(max(1, c.Numbers))))
 }
 
-// Failures returns the number of differences beyond Limit.
+// Failures returns the number of differences larger than Limit.
 func (c *Comparison) Failures() (n int) {
 	for _, d := range c.Differences {
 		if d.Errors > c.Limit() {

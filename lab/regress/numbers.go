@@ -39,8 +39,8 @@ var (
 	shared = []string{"certified", "prob", "probability", "jumps", "partitions"}
 	// exact holds the fields that count as exact if an answer states no standard error.
 	exact = []string{"log_evidence", "log_bayes_factor", "probability", "expected_changes", "certified", "size", "done", "trusted"}
-	// moments holds the fields whose standard error is taken as sd/sqrtDraws, where sd is the
-	// standard deviation in the same object.
+	// moments holds the fields that are moments over draws. Their standard error is taken as
+	// sd/sqrtDraws, where sd is the standard deviation in the same object.
 	moments = []string{"mean", "sd", "posterior_mean", "posterior_sd"}
 	// labels holds the fields that identify the elements of a list.
 	labels = []string{"name", "code", "from", "to", "group", "level", "term", "state", "column", "order", "changes", "components", "row", "value", "values", "node"}

@@ -27,8 +27,8 @@ esac
 	return path
 }
 
-// TestMeasurement checks that the worst verdict and the largest error are reported, and that an
-// answer with the verdict failed counts as an answer.
+// TestMeasurement checks that the worst verdict and the largest error over all repetitions are
+// reported, and that an answer with the verdict failed counts as an answer.
 func TestMeasurement(t *testing.T) {
 	data := t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(data, "hald.csv"), nil, 0o644))
