@@ -37,8 +37,9 @@ func (b *countingBuilder) DotGeneral(left backends.Op, leftContracted, leftBatch
 	return b.Builder.DotGeneral(left, leftContracted, leftBatch, right, rightContracted, rightBatch)
 }
 
-// TestGradientsOfProductsAreProducts compares gradients with the gradients of GoMLX's interpreter,
-// which adds up the products term by term.
+// TestGradientsOfProductsAreProducts checks that the gradients of matrix products are computed by
+// matrix products, whose number is known. The gradients must agree with GoMLX's interpreter, which
+// adds up their terms one by one.
 func TestGradientsOfProductsAreProducts(t *testing.T) {
 	for _, test := range []struct {
 		name        string
@@ -46,7 +47,7 @@ func TestGradientsOfProductsAreProducts(t *testing.T) {
 		compute     func(a, b *Node) *Node
 		products    int // the expected number of matrix products
 	}{
-		{"matrices", []int{3, 4}, []int{4, 5}, MatMul, 2}, // the forward Dot is not counted
+		{"matrices", []int{3, 4}, []int{4, 5}, MatMul, 2}, // only the two gradients: the forward product is a Dot, which is not counted
 		{"batch, contracted in front", []int{2, 4, 3}, []int{4, 5, 2}, func(a, b *Node) *Node {
 			return DotGeneral(a, []int{1}, []int{0}, b, []int{0}, []int{2})
 		}, 3},

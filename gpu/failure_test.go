@@ -43,9 +43,9 @@ func TestFits(t *testing.T) {
 	}{
 		{0, 0, 0, 65536, 32768}, // no sizes are known: half of the batch
 		{0, 0, 0, 1000, 256},
-		{0, 96 * gib, 80 * gib, 65536, 32768},        // 60 of 96 GiB would be enough for a batch of 40,960
+		{0, 96 * gib, 80 * gib, 65536, 32768},        // 60 of 96 GiB are usable, enough for 40,960, but at most half of the batch
 		{10 * gib, 400 * gib, 80 * gib, 65536, 8192}, // 50 GiB are free of the 400 GiB needed
-		{0, 1 * gib, 80 * gib, 65536, 32768},         // other processes hold the card: at most half of the batch
+		{0, 1 * gib, 80 * gib, 65536, 32768},         // 1 GiB failed, so that other processes hold the card: half of the batch
 		{90 * gib, 0, 80 * gib, 65536, 0},            // the data alone do not fit
 		{70 * gib, 1 * gib, 80 * gib, 65536, 0},      // the data leave no memory for a batch
 		{0, 0, 0, 1, 0},
@@ -74,7 +74,7 @@ func TestDataLargerThanTheCard(t *testing.T) {
 	_, err = graph.ExecOnce(small(t, 16<<10, itself), add, 1.0)
 	require.NoError(t, err)
 
-	// the constant and the input together are 8 bytes too large
+	// The card has 8 KiB, which the constant already takes; the input needs 8 bytes more.
 	_, err = graph.ExecOnce(small(t, 8<<10, itself), add, 1.0)
 	var failure *Failure
 	require.ErrorAs(t, err, &failure)

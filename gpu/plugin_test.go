@@ -51,8 +51,8 @@ func TestFindPluginSaysWhereItLooked(t *testing.T) {
 	require.ErrorContains(t, err, PluginVariable+": "+folder+" is not a file")
 }
 
-// The error for a missing plugin must come within a second, since a user waits for it, and the
-// search must not use the network.
+// TestMissingPluginFailsAtOnce checks that the error for a missing plugin comes within a second,
+// since a user waits for it. The search for a plugin must not use the network.
 func TestMissingPluginFailsAtOnce(t *testing.T) {
 	t.Setenv(foldersVariable, t.TempDir())
 	for _, kind := range []Kind{CUDA, XLACPU} {

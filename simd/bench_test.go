@@ -12,8 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// BenchmarkChain runs ten element-wise operations over 64 MiB as one pass. Since the speed of
-// memory limits it, a copy of the same array is measured too.
+// BenchmarkChain runs ten element-wise operations over 64 MiB as one pass over memory. It also
+// times a copy of the array, the fastest possible pass, because the speed of memory limits both.
 func BenchmarkChain(b *testing.B) {
 	const size = 64 << 20 / 4
 	backend := newBackend(b, "")

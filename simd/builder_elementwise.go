@@ -51,8 +51,8 @@ func (b *Builder) binary(op backends.OpType, lhs, rhs backends.Op) (backends.Op,
 }
 
 // addBinary records a binary operation whose operands were checked to have shapes that can be
-// broadcast against each other. An axis of size 1 takes the size of that axis in the other operand,
-// even if that size is 0, a case in which package shapeinference returns a wrong shape.
+// broadcast against each other. An axis of size 1 takes the size of that axis in the other operand.
+// This holds even for size 0, for which package shapeinference would return a wrong shape.
 func (b *Builder) addBinary(op backends.OpType, dtype dtypes.DType, in []*node) *node {
 	dims := slices.Clone(in[0].dims)
 	if len(dims) == 0 {

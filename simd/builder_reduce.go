@@ -104,8 +104,8 @@ func newWindow(rank int, window, strides, baseDilations, windowDilations []int, 
 }
 
 // selectAndScatter records the gradient of ReduceWindow with Max or Min. Each window has one
-// element in source, which is added at the place of the extreme element of operand under the
-// window, or of the first one if several are equal.
+// element in source. It is added at the place of the extreme element of operand under the window;
+// if several elements are equal, at the place of the first.
 func (b *Builder) selectAndScatter(op backends.OpType, reduction backends.ReduceOpType, operand, source backends.Op,
 	window, strides []int, paddings [][2]int) (backends.Op, error) {
 	in, err := b.check(op.String(), operand, source)

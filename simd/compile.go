@@ -70,9 +70,9 @@ func reachable(nodes, outputs []*node) []*node {
 	return kept
 }
 
-// output returns a node with the elements of n that a program can compute as an output: neither a
-// view, nor a parameter, nor a constant, nor in taken, which holds the other outputs. The node is
-// n, the node that n is a view of, or a copy of n.
+// output returns a node that has the elements of n and that a program can compute as an output.
+// Such a node is neither a view, a parameter nor a constant, and not in the set taken, which holds
+// other outputs. The result is n, the node that n is a view of, or a copy of n.
 func (g *graph) output(n *node, taken map[*node]bool) *node {
 	if base, v := viewOf(n); base != n && v.dense(base.size()) && base.op != backends.OpTypeParameter && base.op != backends.OpTypeConstant && !taken[base] {
 		// n and base have the same elements in the same order. Their shapes differ, but the

@@ -16,7 +16,7 @@ func fromScalar(x any, dtype dtypes.DType) unsafe.Pointer {
 	switch x := x.(type) {
 	case int8:
 		*(*int8)(b.pointer()) = x
-	case int16: // GoMLX returns an int16 for dtype Int8, too
+	case int16: // GoMLX returns an int16 for dtype Int8 also
 		if dtype == dtypes.Int8 {
 			*(*int8)(b.pointer()) = int8(x)
 		} else {

@@ -190,7 +190,7 @@ func (m *maker) reductions() {
 					}
 					in := m.random(dtype, dims...)
 					if r.name == "ReduceMax" || r.name == "ReduceMin" {
-						in = m.special(dtype, dims...) // NaN wins
+						in = m.special(dtype, dims...) // with NaN, which is larger and smaller than all numbers
 					}
 					if r.name == "ReduceProduct" {
 						for i, x := range in.data {

@@ -30,8 +30,8 @@ func conformanceTable() []operation {
 	return m.list
 }
 
-// elementShapes holds shapes of ranks 0 to 5, with sizes 0 and 1, odd sizes, and a size above one
-// tile.
+// elementShapes holds shapes of ranks 0 to 5. Axes have the sizes 0, 1 and odd numbers, and the
+// last shape has more elements than a tile.
 var elementShapes = [][]int{{}, {1}, {0}, {7}, {33}, {5, 1}, {3, 17}, {2, 3, 5}, {2, 0, 3}, {1, 3, 1, 5}, {2, 3, 2, 1, 3}, {67, 77}}
 
 var floats = []dtypes.DType{dtypes.Float32, dtypes.Float64}

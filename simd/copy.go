@@ -50,8 +50,7 @@ func (m *movingOffset) offsetIn(f *frame) int {
 }
 
 // copyWork is the largest number of elements that a task copies. A task of this size takes some
-// microseconds, many times the cost of starting a task. The tasks of other steps take about as
-// long.
+// microseconds, many times longer than it takes to start a task.
 const copyWork = 1 << 15
 
 func (s *copyStep) run(f *frame) {
@@ -99,9 +98,10 @@ func (s *copyStep) add(p copyPart) {
 	}
 }
 
-// rearranges reports whether a unit only copies elements into another order, as a transpose does.
-// Such copies are faster in blocks that are larger than tiles. The last axis of the source, after
-// simplification, neither repeats elements nor walks through neighbouring ones.
+// rearranges reports whether a unit is a copy that changes the order of elements, as a transpose
+// does. Then the last axis of the source, after its axes are simplified, has a stride other than 0
+// (repeated elements) and 1 (neighbouring elements). Such a unit becomes a copyStep, because
+// copying large blocks is faster than copying tiles.
 func (l *lowering) rearranges(u *unit) bool {
 	if len(u.nodes) > 1 || u.nodes[0].op != backends.OpTypeIdentity {
 		return false

@@ -83,8 +83,8 @@ func TestMADEAgainstGo(t *testing.T) {
 	}
 }
 
-// execMADENoSlice runs one masked layer. It has no slice, since the Go backend cannot compute the
-// gradient of a slice.
+// execMADENoSlice computes a loss of two masked layers and its gradients. It uses no slice, since
+// the Go backend cannot compute the gradient of a slice.
 func execMADENoSlice(t testing.TB, b backends.Backend, s madeSize) []*tensors.Tensor {
 	rng := rand.New(rand.NewPCG(1, 1))
 	x := make([]float32, 64*s.width)
@@ -105,7 +105,8 @@ func execMADENoSlice(t testing.TB, b backends.Backend, s madeSize) []*tensors.Te
 	return exec.MustExec(tensors.FromFlatDataAndDimensions(x, 64, s.width), tensors.FromFlatDataAndDimensions(w, s.width, s.width))
 }
 
-// TestMasksAreFound checks that the products of a masked layer skip the zeros of a triangular mask.
+// TestMasksAreFound checks that all three matrix products of a masked layer and its gradients skip
+// most zeros of a triangular mask.
 func TestMasksAreFound(t *testing.T) {
 	b := newBackend(t, "threads=1")
 	const width = 128
@@ -127,7 +128,7 @@ func TestMasksAreFound(t *testing.T) {
 	exec.MustExec(tensors.FromShape(shapes.Make(dtypes.Float32, 256, width)), tensors.FromShape(shapes.Make(dtypes.Float32, width, width)))
 	require.Len(t, shares, 3)
 	for name, share := range shares {
-		require.Less(t, share, 0.8, name) // half of it, and half-full blocks on the diagonal
+		require.Less(t, share, 0.8, name) // more than a half, because blocks on the diagonal are half full
 	}
 }
 

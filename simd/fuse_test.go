@@ -17,8 +17,9 @@ func programOf(t *testing.T, dims [][]int, f func(b *Builder, in []backends.Op) 
 	return p
 }
 
-// TestFusedUpdate checks that an update of weights with momentum is one pass over memory, although
-// one of its terms could be computed before all other nodes and another term after all other nodes.
+// TestFusedUpdate checks that an update of weights with momentum is one pass over memory, fused
+// with the last activation. The update adds an old momentum, which is known at the start, to the
+// result of a long chain of layers, which is known at the end.
 func TestFusedUpdate(t *testing.T) {
 	ok := must(t)
 	p := programOf(t, [][]int{{64, 64}, {64, 64}}, func(b *Builder, in []backends.Op) []backends.Op {

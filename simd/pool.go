@@ -118,9 +118,9 @@ func (j *job) work(worker int) {
 	}
 }
 
-// wait returns when no helper is inside j, which was withdrawn. After the caller is woken, it
-// checks again that no helper is inside: a helper that was the last to leave an earlier run of j
-// may have checked only now whether the caller sleeps, and woken it.
+// wait returns when no helper is inside j, which must be withdrawn. Each time the caller is woken,
+// it checks again that no helper is inside, because the signal may be late: it may come from the
+// last helper of an earlier run of j.
 func (j *job) wait() {
 	for j.helpers.Load() != 0 {
 		if j.ends(spinTime) {

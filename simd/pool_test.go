@@ -50,9 +50,9 @@ func TestPoolRunsEveryTaskOnce(t *testing.T) {
 	require.Empty(t, p.jobs)
 }
 
-// TestPoolHelps checks that a sleeping helper wakes for a job, with two tasks that wait for each
-// other. Without a helper they would wait forever. The tasks of this backend never wait for each
-// other.
+// TestPoolHelps checks that a sleeping helper wakes for a job. The job of the test has two tasks
+// that wait for each other, as tasks of this backend never do: without a helper they would wait
+// forever.
 func TestPoolHelps(t *testing.T) {
 	p := newPool(2)
 	defer p.close()

@@ -38,8 +38,8 @@ func TestRandomStream(t *testing.T) {
 	require.NoError(t, err)
 	out := exec.MustExec()
 	require.True(t, out[0].Equal(out[1]))
-	// Check that mean and variance of 40,000 uniform numbers are within 5 standard errors of their
-	// expectations. A random seed would fail once in 10⁶ runs; this seed is fixed.
+	// Check that the mean and the mean square of 40,000 uniform numbers are within 5 standard
+	// errors of their expectations. A random seed would fail once in 10⁶ runs; this seed is fixed.
 	sum, squares := 0.0, 0.0
 	data := tensors.MustCopyFlatData[float32](out[0])
 	for _, x := range data {

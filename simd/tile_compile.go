@@ -104,9 +104,9 @@ func (c *tileCompiler) findLastUses() {
 	}
 }
 
-// operandSlot returns the slot of operand in, and whether the slot holds a single element to be
-// used for all elements. A slot holds a single element only if scalarFits is set: the instruction
-// then has a variant for a single element.
+// operandSlot returns the slot of operand in, and whether the slot holds a single element that
+// stands for all elements of the operand. This is possible only if scalarFits is true, which means
+// that the instruction has a variant for a single element.
 func (c *tileCompiler) operandSlot(in *node, scalarFits bool) (s int, scalar bool) {
 	if base := c.inGroup(in); base != nil {
 		return c.result[base], false
@@ -198,8 +198,8 @@ func (c *tileCompiler) instruction(i int, n *node) {
 }
 
 // free makes the registers of operands of node n available again if n, with index i in the group,
-// is the last node that reads them. The argument chosen selects registers by the number of bytes of
-// an element.
+// is the last node that reads them. Only registers whose number of bytes per element satisfies the
+// function chosen are made available.
 func (c *tileCompiler) free(i int, n *node, chosen func(elem int) bool) {
 	for _, operand := range n.inputs {
 		base := c.inGroup(operand)
@@ -257,8 +257,9 @@ func (c *tileCompiler) reduce(n *node) {
 		src: src, result: result.id, elem: elem})
 }
 
-// reusable returns the results that may be written over an operand. The operand must be read in
-// place only, and not by an instruction after the one that writes the result.
+// reusable returns the results that may be written over an operand. The result must have the size
+// of the operand. The operand must be read element by element in the order of the group, and not by
+// an instruction after the one that writes the result.
 func (c *tileCompiler) reusable() []reuse {
 	lastRead := map[int]int{} // for each value, the last instruction that reads it
 	for i, in := range c.code {

@@ -7,7 +7,7 @@ import (
 
 const (
 	tileBudget = 32 << 10 // bytes of all registers of a tile program, which then stay in the L1 cache
-	minTile    = 512      // smallest tile, in elements, with which starting instructions costs little
+	minTile    = 512      // smallest number of elements of a tile; with fewer, starting instructions costs much
 	taskCost   = 60_000   // cost of a task, in the units of costOf: some microseconds
 	maxPartial = 64       // largest number of tasks of a group that reduces down columns
 )

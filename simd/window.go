@@ -115,8 +115,8 @@ func (s *selectStep) run(f *frame) {
 	}
 }
 
-// betterOf returns a function that reports whether element i of an array of type dtype is smaller
-// than element best, or larger if smallest is false.
+// betterOf returns a function that reports whether element i of an array of type dtype is better
+// than element best: smaller if smallest is true, and larger otherwise.
 func betterOf(dtype dtypes.DType, smallest bool) func(x unsafe.Pointer, i, best int) bool {
 	return map[dtypes.DType]func(bool) func(x unsafe.Pointer, i, best int) bool{
 		dtypes.Int8: better[int8], dtypes.Int16: better[int16], dtypes.Int32: better[int32], dtypes.Int64: better[int64],
