@@ -51,9 +51,9 @@ func TestGraphExports(t *testing.T) {
 	require.Equal(t, 1, r.best().Edges())
 }
 
-// The edges whose probability reaches the given limit are written if they make no cycle. The tables
-// of probabilities are posterior means: they agree with counts of the rows. Reading the exported
-// file returns the same tables.
+// The BIF file of a run holds the most probable graph. Its tables of probabilities are posterior
+// means, which agree with counts of the rows. DOT and GraphML have fewer edges with a higher limit
+// on their probability. A format for acyclic graphs is refused if the edges make a cycle.
 func TestExportsOfARun(t *testing.T) {
 	p, err := score.NewProblem(dagtest.Categories(t, dagtest.Random(9), 60, true), score.ModelOptions{}, tables.Constraints{})
 	require.NoError(t, err)

@@ -13,8 +13,8 @@ import (
 	"github.com/transdim/vti/lab/dagtest"
 )
 
-// For a table of numbers only, simulated effects of mixed mechanisms agree with sums over paths in
-// the Gaussian model of the BGe score, within 5 standard errors of the 200 simulated draws.
+// For a table without categories, simulated effects of mixed mechanisms agree with sums over paths
+// in the Gaussian model of the BGe score, within 5 standard errors of the 200 simulated draws.
 func TestMixedEffectsOfNumbersAreThoseOfBGe(t *testing.T) {
 	s, err := sem.Simulate(sem.Simulation{Nodes: 4, Rows: 60, EdgeProbability: 0.6, Seed: 5})
 	require.NoError(t, err)

@@ -15,8 +15,8 @@ import (
 	"github.com/transdim/vti/lab/testkit"
 )
 
-// Sums over all graphs and chains over graphs find the graphs of simulated tables of numbers and
-// categories, and agree with each other.
+// For a simulated table of numbers and categories, the sum over all graphs finds the true edges,
+// apart from their directions. Chains over graphs agree with the sum within 4 standard errors.
 func TestMixedGraphsAreFound(t *testing.T) {
 	testkit.Slow(t)
 	s, err := sem.Simulate(sem.Simulation{Nodes: 5, Rows: 400, EdgeProbability: 0.4, Mechanism: sem.Mixed, Seed: 2})
@@ -37,7 +37,7 @@ func TestMixedGraphsAreFound(t *testing.T) {
 	}
 }
 
-// For a table of numbers only, the evidence of mixed mechanisms equals the BGe score.
+// For a table without categories, the evidence of mixed mechanisms equals the BGe score.
 func TestMixedOfNumbersIsBGe(t *testing.T) {
 	s, err := sem.Simulate(sem.Simulation{Nodes: 4, Rows: 50, Seed: 3})
 	require.NoError(t, err)

@@ -15,9 +15,10 @@ import (
 	"github.com/transdim/vti/modelcheck"
 )
 
-// TestCurvesAreDoubted checks that splines and networks are judged poor, with a reason, where the
-// noise is smaller in the middle of the parent's range. The fitted value does not show such noise.
-// The test also checks that they are judged good where a curve has noise of constant scale.
+// TestCurvesAreDoubted simulates b as a curve of a. If the noise is smaller in the middle of the
+// range of a, the model check of splines and of networks must be poor and name this reason, which a
+// plot of residuals against the fitted value would not show. If the noise has a constant scale, the
+// model check must be good.
 func TestCurvesAreDoubted(t *testing.T) {
 	testkit.Slow(t)
 	random := rand.New(rand.NewPCG(8, 1))

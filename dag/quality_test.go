@@ -17,8 +17,8 @@ import (
 )
 
 // TestQualityOfGraphFlow compares two posteriors over graphs of 3 to 5 nodes: one by a flow with a
-// learned distribution q(m) of graphs, and one by evidences in closed form. There are 5 simulated
-// data sets of 100 rows each. The command is:
+// learned distribution q(m) of graphs, and one by evidences in closed form. Edge probabilities
+// differ by less than 0.02 for 5 simulated data sets of 100 rows. The command is:
 //
 //	go test -tags quality -run QualityOfGraphFlow -v ./dag
 func TestQualityOfGraphFlow(t *testing.T) {

@@ -216,10 +216,10 @@ func cancelling(t *testing.T, model score.ModelOptions, rows int) *score.Problem
 	return p
 }
 
-// The three parents of x0 have nearly all of the probability. The search starts from sets of
-// parents drawn from the learned distribution of graphs, and changes one parent at a time. It does
-// not find the three parents, and its answer is therefore doubtful. The list of all sets of
-// parents, which is used for networks of eight columns, contains them.
+// Three parents of x0 together have nearly all of the probability. A search that starts from small
+// sets of parents and changes one parent at a time does not find them, and its verdict is doubtful.
+// The list of all sets of parents, which is used for networks of eight columns, contains the three
+// parents, and its verdict is trusted.
 func TestParentsThatCancel(t *testing.T) {
 	p := cancelling(t, score.ModelOptions{Mechanism: sem.Linear}, 80)
 	posterior := func(most float64) (probability float64, v *verdict.Judgement) {
@@ -247,8 +247,8 @@ func TestParentsThatCancel(t *testing.T) {
 	require.Equal(t, vti.Trusted, v.Verdict)
 }
 
-// A whole run with networks finds the three parents too, although its distribution of graphs starts
-// uniform and learns almost nothing.
+// A run with networks finds three parents that predict a node only together: their edges have
+// probabilities above 0.95. Its distribution of graphs starts uniform and learns almost nothing.
 func TestRunOfParentsThatCancel(t *testing.T) {
 	testkit.Slow(t)
 	device, err := gpu.Open(gpu.CPU)

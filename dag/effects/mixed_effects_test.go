@@ -13,7 +13,8 @@ import (
 )
 
 // In a graph with the edges x → k, k → y and x → y and known parameters, simulated effects agree
-// with effects computed by hand from the mechanisms. Two of the three effects have no error.
+// with effects computed by hand from the mechanisms. The effects of x on k and of k on y have no
+// simulation error.
 func TestMixedEffectsOfAGraph(t *testing.T) {
 	p := dagtest.Mixed(t, "x,k,y\n-1,a,0\n1,b,2\n0.25,a,1\n0,b,4\n-0.5,b,3.5\n", score.ModelOptions{Mechanism: sem.Mixed})
 	parents := []dgraph.Set{{}, dgraph.SetOf(0), dgraph.SetOf(0, 1)}

@@ -123,8 +123,9 @@ func TestQuadraticsOfLinearFamilies(t *testing.T) {
 	}
 }
 
-// With the output layer integrated out, the density is a normal density with the hidden units in
-// its covariance, computed naively. The gradient agrees with finite differences.
+// With the output layer integrated out, the density of a node agrees with a normal density of all
+// rows, whose covariance contains the outputs of the hidden units. Its gradient agrees with finite
+// differences.
 func TestCollapsedNetworks(t *testing.T) {
 	device, err := gpu.Open(gpu.CPU) // a backend that can differentiate slices
 	require.NoError(t, err)

@@ -120,8 +120,8 @@ func TestQueriesOfAMixedGraph(t *testing.T) {
 	}
 }
 
-// Simulated answers of mixed mechanisms for a table of numbers only agree with the closed forms of
-// the Gaussian model of the BGe score.
+// For a table without categories, simulated answers of mixed mechanisms agree with the closed forms
+// of the Gaussian model of the BGe score.
 func TestQueriesOfMixedNumbersAreThoseOfBGe(t *testing.T) {
 	testkit.Slow(t)
 	s, err := sem.Simulate(sem.Simulation{Nodes: 3, Rows: 40, EdgeProbability: 0.6, Seed: 3})

@@ -238,8 +238,8 @@ func TestMixedTableErrors(t *testing.T) {
 	require.ErrorContains(t, parse(long, tables.DataOptions{}, ModelOptions{}), "has 30 different values, want at most 20 of a category beside numbers")
 }
 
-// Evidences in mixed tables agree with naive computations, and edge probabilities agree with an
-// enumeration of all graphs with these evidences.
+// Evidences in mixed tables agree with naive computations, within 4 standard errors. Edge
+// probabilities agree with an enumeration of all graphs with the naive evidences.
 func TestMixedEvidences(t *testing.T) {
 	const draws = 6_000
 	for name, text := range mixedTables() {

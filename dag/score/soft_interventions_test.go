@@ -15,8 +15,8 @@ import (
 )
 
 // The log evidence of a node with several mechanisms is the sum over mechanisms of the log
-// evidences of their rows. Data without interventions cannot distinguish v0 → v1 from v1 → v0, but
-// these data can.
+// evidences of their rows. Data without interventions cannot distinguish v0 → v1 from v1 → v0. The
+// data of the test can, because the mechanism of v1 differs between rows.
 func TestSoftInterventions(t *testing.T) {
 	for _, discrete := range []bool{false, true} {
 		d := softData(t, 150, discrete, tables.DataOptions{SoftIntervened: "changed"})

@@ -103,7 +103,8 @@ func TestExactScoresKeepDigits(t *testing.T) {
 	}
 }
 
-// With as few rows as parents, and no residuals, log evidences agree with 300-bit arithmetic.
+// In a table with no more rows than columns, other columns can reproduce a column exactly. Log
+// evidences, with unknown noise, still agree with 300-bit arithmetic.
 func TestExactScoresOfFewRows(t *testing.T) {
 	testkit.Slow(t)
 	for _, size := range []struct{ rows, columns int }{{3, 3}, {3, 5}, {4, 4}, {5, 6}, {6, 6}} {

@@ -14,8 +14,9 @@ import (
 	"github.com/transdim/vti/table"
 )
 
-// A simulation with fewer rows has the first rows of a simulation with more rows, files can be read
-// back, and networks have the sizes of appendix F.1 of Davies et al. (2025).
+// A simulation with fewer rows has the first rows of a simulation with more rows, and the same
+// graph. By default a graph has about half of the 45 possible edges of ten nodes. The written files
+// are read back as the same table and graph.
 func TestSimulate(t *testing.T) {
 	whole, err := sem.Simulate(sem.Simulation{Seed: 1, Mechanism: sem.MLP})
 	require.NoError(t, err)

@@ -129,9 +129,10 @@ func TestCancelled(t *testing.T) {
 	}
 }
 
-// TestLogScales integrates over a standard deviation whose square has its mass 4 standard
-// deviations from the mean of the density. With LogScales, the mean square of the standard
-// deviation must be as accurate as the integral. Without LogScales, it is not.
+// In TestLogScales the first coordinate is the log of a scale. The density times the squared scale
+// has its mass 4 standard deviations from the mean of the density. With LogScales, more than a
+// fifth of the draws must be effective for the mean square of the scale. Without LogScales, less
+// than a twentieth is.
 func TestLogScales(t *testing.T) {
 	const sd, n = 2.0, 20_000
 	problem := Problem{Centre: []float64{0, 0}, Width: []float64{2, 1}, LogDensity: func(x []float64) float64 {

@@ -48,9 +48,9 @@ func TestMarginalProposal(t *testing.T) {
 	require.InDelta(t, math.Log(2*math.Pi), weights.LogMean, 5*weights.LogMeanSE)
 }
 
-// TestRefined refines a proposal for a density many standard deviations away. It starts from few
-// draws, and hardly any draw is effective. Estimates with the refined proposal must be right within
-// five standard errors.
+// TestRefined refines a proposal for densities that are shifted by up to 8 standard deviations, or
+// are wider or narrower. It refines twice, each time from 64 draws, of which hardly any may be
+// effective. The integral by the refined proposal must be right within five standard errors.
 func TestRefined(t *testing.T) {
 	first, err := Adapt(t.Context(), Problem{Centre: make([]float64, 3), Width: []float64{3, 3, 3}, LogDensity: apart(0, 0.2)}, rand.New(rand.NewPCG(1, 1)))
 	require.NoError(t, err)

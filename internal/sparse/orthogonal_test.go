@@ -34,11 +34,11 @@ func intercepts(y []float64, group []int, groups int, s, t float64) (rows *mat.D
 	return rows, entries, values
 }
 
-// TestLeastSquares compares the determinant |P| and the squares with their closed forms for an
-// intercept and groups: |P| = (1 + s² w) Π (1 + n_g t²) with w = Σ n_g / (1 + n_g t²), and the
-// squares are the squares within groups, and between them with weights n_g / (1 + n_g t²). If group
-// effects are 1e8 times the noise, a factor of the product MᵀM has lost all digits of the noise,
-// which Rounding must report. Orthogonal transformations keep eight digits.
+// TestLeastSquares compares the determinant of P = MᵀM and the residual sum of squares with their
+// closed forms for an intercept and groups. They are |P| = (1 + s² w) Π (1 + n_g t²) with w = Σ n_g
+// / (1 + n_g t²), and the sum of squares within groups, plus the sum of squares between groups with
+// weights n_g / (1 + n_g t²). If group effects are 1e8 times the noise, a factor computed from P
+// has lost all digits of the noise, which Rounding must report. LeastSquares keeps eight digits.
 func TestLeastSquares(t *testing.T) {
 	source := rand.New(rand.NewPCG(5, 6))
 	for _, groups := range []int{3, 12, 40} {
@@ -121,11 +121,11 @@ func TestLeastSquaresOfDependentColumns(t *testing.T) {
 	require.False(t, ok)
 }
 
-// Levels u and v of two groupings that have the same rows, of standard deviations s and t, are
-// distinguished by their priors alone: y = s u + t v + noise has u = s c and v = t c with c = n m /
-// (σ² + n (s² + t²)), where n is the number of rows, m the mean of y and σ the noise. There are
-// also two other groups. Computation in another order of columns gave u = 2,222 instead of a value
-// below 2 for σ of 1e-10 of the effects.
+// In the model y = s u + t v + noise, the level u of one grouping and the level v of another have
+// the same n rows, so that only their priors N(0, 1) distinguish them. The least squares are u = s
+// c and v = t c with c = n m / (σ² + n (s² + t²)), for the mean m of y and the noise σ. The test
+// compares them, and the determinant and squares, with these values. There are three other levels.
+// With another order of columns and σ = 1e-10, u would be 2,222 instead of a value below 2.
 func TestLeastSquaresOfLevelsWithTheSameRows(t *testing.T) {
 	y := []float64{0.7, 0.7, 0.7, -1.3, 0.2, 0.2}
 	group := []int{0, 0, 0, 1, 2, 2}
