@@ -33,7 +33,8 @@ type Result struct {
 	LogEvidenceSE Number `json:"log_evidence_se"`
 	// ExpectedEdges is the posterior mean of the number of edges.
 	ExpectedEdges Number `json:"expected_edges"`
-	// Edges has one entry for each pair of nodes, for the more probable direction of an edge.
+	// Edges has one entry for each pair of nodes, for the more probable direction of an edge. With more
+	// than 128 nodes, pairs that no drawn graph joins are left out.
 	Edges []Edge `json:"edges"`
 	// Graphs lists the most probable graphs, and Classes the most probable equivalence classes.
 	Graphs  []GraphReport `json:"graphs"`
@@ -108,9 +109,9 @@ type Metrics struct {
 	BestSHD    *int     `json:"best_possible_shd,omitempty"`
 	// Answer compares the answer, GreedyBIC the graph of a greedy search by BIC, and Empty the
 	// graph without edges.
-	Answer    dgraph.MethodMetrics `json:"answer"`
-	GreedyBIC dgraph.MethodMetrics `json:"greedy_bic"`
-	Empty     dgraph.MethodMetrics `json:"empty_graph"`
+	Answer    dgraph.MethodMetrics  `json:"answer"`
+	GreedyBIC *dgraph.MethodMetrics `json:"greedy_bic,omitempty"`
+	Empty     dgraph.MethodMetrics  `json:"empty_graph"`
 }
 
 // ExitStatus returns the exit status of the command: 3 if the answer must not be used, else 0.
@@ -178,12 +179,13 @@ func fillEdges(p *score.Problem, r *Result, found graphEstimates) (classes []*dg
 	}
 	for k, d := range found.draws {
 		classes[k] = d.Graph.Essential(targets)
-		for _, e := range dgraph.OrderedPairs(p.Data.Nodes()) {
-			switch share := float64(d.Count) / total; {
-			case classes[k].Directed(e.From, e.To):
-				forward[e.From][e.To] += share
-			case classes[k].Has(e.From, e.To):
-				undirected[e.From][e.To] += share
+		for to := range p.Data.Nodes() {
+			for _, from := range classes[k].Parents(to) {
+				if share := float64(d.Count) / total; classes[k].Has(to, from) {
+					undirected[from][to] += share
+				} else {
+					forward[from][to] += share
+				}
 			}
 		}
 	}
@@ -191,6 +193,9 @@ func fillEdges(p *score.Problem, r *Result, found graphEstimates) (classes []*dg
 	for _, e := range dgraph.UnorderedPairs(p.Data.Nodes()) {
 		a, b := e.From, e.To
 		r.ExpectedEdges += Number(probabilities[a][b] + probabilities[b][a])
+		if probabilities[a][b]+probabilities[b][a] == 0 && p.Data.Nodes() > dgraph.ManyNodes {
+			continue
+		}
 		if probabilities[b][a] > probabilities[a][b] {
 			a, b = b, a
 		}
@@ -243,12 +248,15 @@ func classReports(p *score.Problem, probabilityOf func(func(*dgraph.Graph) bool)
 }
 
 func metrics(p *score.Problem, ctx gocontext.Context, truth *dgraph.Graph, answer []dgraph.Weighted) (*Metrics, error) {
-	greedy, err := p.GreedyBIC(ctx)
-	if err != nil {
-		return nil, err
-	}
 	m := &Metrics{TruthEdges: truth.Edges(), Answer: dgraph.Evaluate(truth, answer)}
-	m.GreedyBIC = dgraph.Evaluate(truth, []dgraph.Weighted{{Graph: greedy, Probability: 1}})
+	if truth.Nodes() <= dgraph.ManyNodes {
+		greedy, err := p.GreedyBIC(ctx)
+		if err != nil {
+			return nil, err
+		}
+		compared := dgraph.Evaluate(truth, []dgraph.Weighted{{Graph: greedy, Probability: 1}})
+		m.GreedyBIC = &compared
+	}
 	m.Empty = dgraph.Evaluate(truth, []dgraph.Weighted{{Graph: dgraph.NewGraph(truth.Nodes()), Probability: 1}})
 	if cycle := truth.Cycle(); cycle != nil {
 		for _, j := range cycle {

@@ -30,6 +30,10 @@ type GraphChainsConfig struct {
 	Status func(string)
 }
 
+// mostParameters is about the largest number of parameters of all drawn graphs together, with one
+// for each pair of nodes in each graph. They take 1 GiB.
+const mostParameters = 1 << 27
+
 // RunGraphChains finds the posterior over graphs by Markov chains over graphs, for mechanisms whose
 // evidences have a closed form and for any number of nodes. It writes tables and pictures to the
 // run directory. The parameters of mechanisms are drawn from their posterior given the graph.
@@ -82,7 +86,9 @@ func RunGraphChains(ctx gocontext.Context, problem *score.Problem, cfg GraphChai
 		f.certificate.addWeights(&verdict.Judgement{Verdict: f.certificate.Verdict, Reasons: f.certificate.Reasons}, scores, graphs)
 	}
 	f.source = problem.ExactParameters(families.Families, f.random)
-	f.sample = score.SampleFrom(kept, families.Families, f.source)
-	f.sample.Chain = chain
+	nodes := problem.Data.Nodes()
+	every := 1 + len(kept)*nodes*nodes/mostParameters
+	f.sample = score.SampleFrom(score.EachOf(kept, every), families.Families, f.source)
+	f.sample.Chain = score.EachOf(chain, every)
 	return conclude(problem, ctx, o, f)
 }

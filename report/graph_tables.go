@@ -175,7 +175,12 @@ func (v *discovery) totals() (t, changes *document.Table) {
 }
 
 func metricsTable(m *dag.Metrics) *document.Table {
-	t := document.NewTable("Against the truth of "+english.Count(m.TruthEdges, "edge"), "<~metric", "this answer", "greedy BIC", "empty graph").Opened()
+	names, methods := []string{"<~metric", "this answer"}, []graph.MethodMetrics{m.Answer}
+	if m.GreedyBIC != nil {
+		names, methods = append(names, "greedy BIC"), append(methods, *m.GreedyBIC)
+	}
+	names, methods = append(names, "empty graph"), append(methods, m.Empty)
+	t := document.NewTable("Against the truth of "+english.Count(m.TruthEdges, "edge"), names...).Opened()
 	if len(m.TruthCycle) > 0 {
 		line := fmt.Sprintf("  it has a cycle, %s: no acyclic graph is it", strings.Join(append(m.TruthCycle, m.TruthCycle[0]), " → "))
 		if m.BestSHD != nil {
@@ -185,7 +190,7 @@ func metricsTable(m *dag.Metrics) *document.Table {
 	}
 	row := func(name string, value func(graph.MethodMetrics) dag.Number) {
 		cells := []string{name}
-		for _, method := range []graph.MethodMetrics{m.Answer, m.GreedyBIC, m.Empty} {
+		for _, method := range methods {
 			value := value(method)
 			cells = append(cells, document.PlusMinus(&value, nil, 3))
 		}

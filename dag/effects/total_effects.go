@@ -98,10 +98,11 @@ func TotalEffects(p *score.Problem, ctx gocontext.Context, d score.Sample, indep
 			}
 		}
 		for to, drawn := range values {
-			if paths[to] == 0 && !slices.Contains(p.Asked, dgraph.Edge{From: from, To: to}) {
+			share := paths[to] / float64(len(drawn))
+			likely := share > 0 && (nodes <= dgraph.ManyNodes || share >= 0.5)
+			if !likely && !slices.Contains(p.Asked, dgraph.Edge{From: from, To: to}) {
 				continue
 			}
-			share := paths[to] / float64(len(drawn))
 			e := Effect{From: p.Data.Names[from], To: p.Data.Names[to], Prob: report.Number(share), ProbSE: report.Number(score.ShareError(share, independent)), ProbNone: report.Number(1 - share), Size: unsized()}
 			if !p.Model.Mechanism.Integrated() {
 				e.Size = sizeOf(drawn, independent)

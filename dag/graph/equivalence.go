@@ -2,12 +2,10 @@ package graph
 
 // Skeleton returns the graph with every edge of g in both directions.
 func (g *Graph) Skeleton() *Graph {
-	s := NewGraph(g.nodes)
-	for i := range g.nodes {
-		for j := range g.nodes {
-			if i != j {
-				s.Set(i, j, g.Adjacent(i, j))
-			}
+	s := g.Clone()
+	for to, parents := range g.parents {
+		for from := range parents.Nodes() {
+			s.Set(to, from, true)
 		}
 	}
 	return s
@@ -25,7 +23,7 @@ func (g *Graph) CPDAG() *Graph { return g.Essential(nil) }
 // which the nodes of each set in targets were set from outside (Hauser and Bühlmann 2012). It
 // stands for all graphs that such data cannot distinguish from g, as [Graph.CPDAG] does without
 // interventions. An edge with exactly one node in a set of targets is directed, because the data
-// show whether the intervention removes the dependence. It panics above 128 nodes.
+// show whether the intervention removes the dependence.
 func (g *Graph) Essential(targets []Set) *Graph {
 	m := newMixedGraph(g)
 	for to, parents := range g.ParentSets() {
@@ -41,7 +39,7 @@ func (g *Graph) Essential(targets []Set) *Graph {
 	}
 	for changed := true; changed; {
 		changed = false
-		for a := range g.nodes {
+		for a := range g.Nodes() {
 			for b := range m.open[a].Nodes() {
 				if m.compelled(a, b) {
 					m.direct(a, b)
@@ -50,13 +48,10 @@ func (g *Graph) Essential(targets []Set) *Graph {
 			}
 		}
 	}
-	c := NewGraph(g.nodes)
-	for a := range g.nodes {
-		for b := range m.out[a].Or(m.open[a]).Nodes() {
-			c.Set(a, b, true)
-		}
+	for a := range m.in {
+		m.in[a] = m.in[a].Or(m.open[a])
 	}
-	return c
+	return &Graph{m.in}
 }
 
 // mixedGraph holds, for each node, the nodes with a directed edge to it, with a directed edge from
@@ -65,7 +60,7 @@ type mixedGraph struct{ in, out, open []Set }
 
 // newMixedGraph returns the mixed graph that has all edges of g as undirected edges.
 func newMixedGraph(g *Graph) *mixedGraph {
-	m := &mixedGraph{make([]Set, g.nodes), make([]Set, g.nodes), make([]Set, g.nodes)}
+	m := &mixedGraph{make([]Set, g.Nodes()), make([]Set, g.Nodes()), make([]Set, g.Nodes())}
 	for to, parents := range g.ParentSets() {
 		for from := range parents.Nodes() {
 			m.open[from], m.open[to] = m.open[from].With(to), m.open[to].With(from)

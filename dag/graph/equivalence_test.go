@@ -36,8 +36,8 @@ func TestEssentialGraphIsTheUnionOfItsClass(t *testing.T) {
 			if union[key] == nil {
 				union[key] = NewGraph(n)
 			}
-			for i, on := range g.edge {
-				union[key].edge[i] = union[key].edge[i] || on
+			for j, set := range parents {
+				union[key].parents[j] = union[key].parents[j].Or(set)
 			}
 			members[key] = append(members[key], g)
 			return true

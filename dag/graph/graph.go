@@ -3,26 +3,25 @@ package graph
 import (
 	"fmt"
 	"slices"
+	"strconv"
 )
 
 // Graph is a directed graph over the nodes 0 … N−1, in which no edge leads from a node to itself.
 // Edges in both directions between two nodes stand for an undirected edge, as in skeletons and in
 // the result of [Graph.CPDAG].
-type Graph struct {
-	nodes int
-	edge  []bool // whether there is an edge, at index from·N + to
-}
+type Graph struct{ parents []Set }
 
 // NewGraph returns the graph over n nodes that has no edge. It panics when n is negative.
-func NewGraph(n int) *Graph { return &Graph{n, make([]bool, n*n)} }
+func NewGraph(n int) *Graph { return &Graph{make([]Set, n)} }
 
 // FromParents returns the graph in which node j has the parents parents[j].
 func FromParents(parents []Set) *Graph {
 	g := NewGraph(len(parents))
 	for to, set := range parents {
 		for from := range set.Nodes() {
-			g.Set(from, to, true)
+			g.checkEdge("FromParents", from, to)
 		}
+		g.parents[to] = set
 	}
 	return g
 }
@@ -38,24 +37,25 @@ func FromEdges(n int, edges ...[2]int) *Graph {
 }
 
 // Nodes returns the number of nodes N.
-func (g *Graph) Nodes() int { return g.nodes }
+func (g *Graph) Nodes() int { return len(g.parents) }
 
 // Has reports whether there is an edge between two nodes in the given direction.
-func (g *Graph) Has(from, to int) bool { return g.edge[g.edgeIndex("Has", from, to)] }
+func (g *Graph) Has(from, to int) bool { return g.parents[to].Has(from) }
 
 // Set adds or removes an edge. It panics on adding an edge from a node to itself.
 func (g *Graph) Set(from, to int, on bool) {
-	if from == to && on {
-		panic(fmt.Sprintf("graph.Graph.Set: an edge from node %d to itself", from))
+	if !on {
+		g.parents[to] = g.parents[to].Without(from)
+		return
 	}
-	g.edge[g.edgeIndex("Set", from, to)] = on
+	g.checkEdge("Set", from, to)
+	g.parents[to] = g.parents[to].With(from)
 }
 
-func (g *Graph) edgeIndex(where string, from, to int) int {
-	if from < 0 || from >= g.nodes || to < 0 || to >= g.nodes {
-		panic(fmt.Sprintf("graph.Graph.%s: edge %d to %d in a graph of %d nodes", where, from, to, g.nodes))
+func (g *Graph) checkEdge(where string, from, to int) {
+	if from < 0 || from >= g.Nodes() || to < 0 || to >= g.Nodes() || from == to {
+		panic(fmt.Sprintf("graph.Graph.%s: edge from node %d to node %d in a graph of %d nodes", where, from, to, g.Nodes()))
 	}
-	return from*g.nodes + to
 }
 
 // Adjacent reports whether there is an edge in either direction.
@@ -67,55 +67,33 @@ func (g *Graph) Directed(a, b int) bool { return g.Has(a, b) && !g.Has(b, a) }
 // Edges returns the number of ones in the adjacency matrix, in which an undirected edge counts
 // twice.
 func (g *Graph) Edges() (count int) {
-	for _, on := range g.edge {
-		if on {
-			count++
-		}
+	for _, parents := range g.parents {
+		count += parents.Len()
 	}
 	return count
 }
 
 // Parents returns the nodes with an edge to node to, ascending.
-func (g *Graph) Parents(to int) (parents []int) {
-	for from := range g.nodes {
-		if g.Has(from, to) {
-			parents = append(parents, from)
-		}
-	}
-	return parents
-}
+func (g *Graph) Parents(to int) []int { return g.parents[to].List() }
 
-// ParentSets returns the parents of every node. It panics above 128 nodes.
-func (g *Graph) ParentSets() []Set {
-	if g.nodes > MaxNodes {
-		panic(fmt.Sprintf("graph.Graph.ParentSets: %d nodes do not fit a set of %d", g.nodes, MaxNodes))
-	}
-	sets := make([]Set, g.nodes)
-	for to := range sets {
-		for _, from := range g.Parents(to) {
-			sets[to] = sets[to].With(from)
-		}
-	}
-	return sets
-}
+// ParentSets returns the parents of every node.
+func (g *Graph) ParentSets() []Set { return slices.Clone(g.parents) }
 
 // Clone returns a copy.
-func (g *Graph) Clone() *Graph { return &Graph{g.nodes, slices.Clone(g.edge)} }
+func (g *Graph) Clone() *Graph { return &Graph{slices.Clone(g.parents)} }
 
 // Equal reports whether two graphs have the same nodes and edges.
-func (g *Graph) Equal(other *Graph) bool {
-	return g.nodes == other.nodes && slices.Equal(g.edge, other.edge)
-}
+func (g *Graph) Equal(other *Graph) bool { return slices.Equal(g.parents, other.parents) }
 
-// Key returns the rows of the adjacency matrix as a text of 0 and 1. Graphs of equal size have the
-// same key if and only if they are equal.
+// Key returns a text of the parents of each node, as numbers. Graphs of equal size have the same
+// key if and only if they are equal.
 func (g *Graph) Key() string {
-	text := make([]byte, len(g.edge))
-	for i, on := range g.edge {
-		text[i] = '0'
-		if on {
-			text[i] = '1'
+	var text []byte
+	for _, parents := range g.parents {
+		for from := range parents.Nodes() {
+			text = append(strconv.AppendInt(text, int64(from), 10), ' ')
 		}
+		text = append(text, ';')
 	}
 	return string(text)
 }
@@ -124,21 +102,22 @@ func (g *Graph) Key() string {
 // smallest comes first. If the graph has a cycle, ok is false and the order has only the nodes that
 // no cycle precedes.
 func (g *Graph) Order() (order []int, ok bool) {
-	waiting := make([]int, g.nodes) // number of parents that are not in order yet
-	for j := range waiting {
-		waiting[j] = len(g.Parents(j))
+	waiting, children := make([]int, g.Nodes()), make([][]int, g.Nodes()) // number of parents that are not in order yet
+	for j, parents := range g.parents {
+		waiting[j] = parents.Len()
+		for i := range parents.Nodes() {
+			children[i] = append(children[i], j)
+		}
 	}
-	for len(order) < g.nodes {
+	for len(order) < g.Nodes() {
 		next := slices.Index(waiting, 0)
 		if next < 0 {
 			return order, false
 		}
 		waiting[next] = -1
 		order = append(order, next)
-		for j := range waiting {
-			if g.Has(next, j) {
-				waiting[j]--
-			}
+		for _, j := range children[next] {
+			waiting[j]--
 		}
 	}
 	return order, true

@@ -33,7 +33,12 @@ func TestAcyclicityByPowers(t *testing.T) {
 				}
 			}
 		}
-		reach := g.Clone().edge
+		reach := make([]bool, n*n)
+		for i := range n {
+			for j := range n {
+				reach[i*n+j] = g.Has(i, j)
+			}
+		}
 		cyclic := false
 		for k := range n { // Warshall's algorithm
 			for i := range n {
@@ -78,8 +83,8 @@ func TestCPDAGIsTheUnionOfItsClass(t *testing.T) {
 			if union[key] == nil {
 				union[key] = NewGraph(n)
 			}
-			for i, on := range g.edge {
-				union[key].edge[i] = union[key].edge[i] || on
+			for j, set := range parents {
+				union[key].parents[j] = union[key].parents[j].Or(set)
 			}
 			members[key] = append(members[key], g)
 			return true
@@ -98,12 +103,12 @@ func TestCPDAGIsTheUnionOfItsClass(t *testing.T) {
 
 // colliderKey returns a text that stands for the skeleton and the unshielded colliders of a graph.
 func colliderKey(g *Graph) string {
-	colliders := NewGraph(g.nodes * g.nodes)
-	for to := range g.nodes {
+	colliders := NewGraph(g.Nodes() * g.Nodes())
+	for to := range g.Nodes() {
 		for _, a := range g.Parents(to) {
 			for _, b := range g.Parents(to) {
 				if a < b && !g.Adjacent(a, b) {
-					colliders.Set(to*g.nodes+a, to*g.nodes+b, true)
+					colliders.Set(to*g.Nodes()+a, to*g.Nodes()+b, true)
 				}
 			}
 		}

@@ -82,9 +82,9 @@ func Evaluate(truth *Graph, posterior []Weighted) MethodMetrics {
 	}
 	return MethodMetrics{
 		Paper:    paperMetrics(truth, posterior),
-		Graph:    edgeMetrics(truth, posterior, OrderedPairs(truth.nodes)),
-		Skeleton: edgeMetrics(truth.Skeleton(), transform((*Graph).Skeleton), UnorderedPairs(truth.nodes)),
-		CPDAG:    edgeMetrics(class, transform((*Graph).CPDAG), OrderedPairs(truth.nodes)),
+		Graph:    edgeMetrics(truth, posterior, OrderedPairs(truth.Nodes())),
+		Skeleton: edgeMetrics(truth.Skeleton(), transform((*Graph).Skeleton), UnorderedPairs(truth.Nodes())),
+		CPDAG:    edgeMetrics(class, transform((*Graph).CPDAG), OrderedPairs(truth.Nodes())),
 	}
 }
 
@@ -111,19 +111,20 @@ func UnorderedPairs(n int) []Edge {
 // counts holds the numbers of entries of an adjacency matrix that agree or disagree with the truth.
 type counts struct{ truePositive, falsePositive, falseNegative, trueNegative float64 }
 
+// countEntries counts the entries off the diagonal. If both graphs are skeletons, each pair of
+// nodes counts once.
 func countEntries(truth, g *Graph, pairs []Edge) (c counts) {
-	for _, p := range pairs {
-		switch actual, found := truth.Has(p.From, p.To), g.Has(p.From, p.To); {
-		case actual && found:
-			c.truePositive++
-		case found:
-			c.falsePositive++
-		case actual:
-			c.falseNegative++
-		default:
-			c.trueNegative++
-		}
+	for to, actual := range truth.parents {
+		found := g.parents[to]
+		both := float64(actual.And(found).Len())
+		c.truePositive += both
+		c.falsePositive += float64(found.Len()) - both
+		c.falseNegative += float64(actual.Len()) - both
 	}
+	n := float64(truth.Nodes())
+	each := float64(len(pairs)) / (n * (n - 1))
+	c.truePositive, c.falsePositive, c.falseNegative = each*c.truePositive, each*c.falsePositive, each*c.falseNegative
+	c.trueNegative = float64(len(pairs)) - c.truePositive - c.falsePositive - c.falseNegative
 	return c
 }
 
@@ -146,7 +147,7 @@ func (c counts) balanced() float64 {
 }
 
 func paperMetrics(truth *Graph, posterior []Weighted) (m PaperMetrics) {
-	n := truth.nodes
+	n := truth.Nodes()
 	pairs := OrderedPairs(n)
 	for _, w := range posterior {
 		c := countEntries(truth, w.Graph, pairs)
@@ -170,7 +171,7 @@ func edgeMetrics(truth *Graph, posterior []Weighted, pairs []Edge) (m EdgeMetric
 		m.ExpectedSHDTwice += report.Number(w.Probability * c.differing())
 		m.AUROCGraphs += report.Number(w.Probability * c.balanced())
 	}
-	probabilities := EdgeProbabilities(truth.nodes, posterior)
+	probabilities := EdgeProbabilities(truth.Nodes(), posterior)
 	median := MedianGraph(probabilities)
 	c := countEntries(truth, median, pairs)
 	m.MedianF1, m.MedianSHD, m.MedianSHDTwice = report.Number(c.f1()), report.Number(pairDistance(truth, median)), report.Number(c.differing())
@@ -185,9 +186,12 @@ func edgeMetrics(truth *Graph, posterior []Weighted, pairs []Edge) (m EdgeMetric
 
 // pairDistance returns the number of pairs of nodes that two graphs join differently.
 func pairDistance(a, b *Graph) (distance float64) {
-	for _, p := range UnorderedPairs(a.nodes) {
-		if a.Has(p.From, p.To) != b.Has(p.From, p.To) || a.Has(p.To, p.From) != b.Has(p.To, p.From) {
-			distance++
+	differ := func(to int) Set { return a.parents[to].Minus(b.parents[to]).Or(b.parents[to].Minus(a.parents[to])) }
+	for to := range a.parents {
+		for from := range differ(to).Nodes() {
+			if from < to || !differ(from).Has(to) { // a pair with two different entries counts once
+				distance++
+			}
 		}
 	}
 	return distance
@@ -197,9 +201,9 @@ func pairDistance(a, b *Graph) (distance float64) {
 func EdgeProbabilities(nodes int, posterior []Weighted) [][]float64 {
 	probabilities := Zeros(nodes)
 	for _, w := range posterior {
-		for i, on := range w.Graph.edge {
-			if on {
-				probabilities[i/nodes][i%nodes] += w.Probability
+		for to, parents := range w.Graph.parents {
+			for from := range parents.Nodes() {
+				probabilities[from][to] += w.Probability
 			}
 		}
 	}
@@ -212,7 +216,9 @@ func MedianGraph(probabilities [][]float64) *Graph {
 	g := NewGraph(len(probabilities))
 	for i, row := range probabilities {
 		for j, p := range row {
-			g.edge[i*g.nodes+j] = p >= 0.5
+			if p >= 0.5 {
+				g.Set(i, j, true)
+			}
 		}
 	}
 	return g
@@ -235,19 +241,19 @@ func AUROC(scores []float64, labels []bool) float64 {
 // acyclic graph has a smaller structural Hamming distance from the graph. Above 20 nodes the number
 // is not computed and ok is false.
 func (g *Graph) FewestReversals() (edges int, ok bool) {
-	if g.nodes > 20 {
+	if g.Nodes() > 20 {
 		return 0, false
 	}
-	children := make([]uint64, g.nodes)
-	for i := range g.nodes {
-		for j := range g.nodes {
+	children := make([]uint64, g.Nodes())
+	for i := range g.Nodes() {
+		for j := range g.Nodes() {
 			if g.Has(i, j) {
 				children[i] |= 1 << j
 			}
 		}
 	}
 	// fewest[set] is the least number of edges against the order, over all orders of set.
-	fewest := make([]int, 1<<g.nodes)
+	fewest := make([]int, 1<<g.Nodes())
 	for set := 1; set < len(fewest); set++ {
 		fewest[set] = math.MaxInt
 		for j := range Members(uint64(set)) {

@@ -148,11 +148,11 @@ const maxOrderNodes = 24
 // the number of its codes. For a graph with a cycle it returns zero. The count is exact below 2^53.
 // It panics above 24 nodes.
 func (g *Graph) Orders() float64 {
-	if g.nodes > maxOrderNodes {
-		panic(fmt.Sprintf("graph.Graph.Orders: %d nodes, at most %d can be counted", g.nodes, maxOrderNodes))
+	if g.Nodes() > maxOrderNodes {
+		panic(fmt.Sprintf("graph.Graph.Orders: %d nodes, at most %d can be counted", g.Nodes(), maxOrderNodes))
 	}
 	parents := g.ParentSets()
-	counts := make([]float64, 1<<g.nodes) // number of orders of each set of nodes that contains the parents of its nodes
+	counts := make([]float64, 1<<g.Nodes()) // number of orders of each set of nodes that contains the parents of its nodes
 	counts[0] = 1
 	for set, count := range counts {
 		if count == 0 {

@@ -48,7 +48,7 @@ func (s Structure) Families() []Family {
 	var families []Family
 	for j := range s.Nodes {
 		var sets []Set
-		for free := range subsets(s.Allowed[j].Minus(s.Required[j])[0]) {
+		for free := range subsets(s.Allowed[j].Minus(s.Required[j]).low[0]) {
 			if set := s.Required[j].Or(lowSet(free)); s.MaxParents < 0 || set.Len() <= s.MaxParents {
 				sets = append(sets, set)
 			}
@@ -150,7 +150,7 @@ func (s Structure) Sum(families []Family, scores []float64, goOn func(done, tota
 func (s Structure) weights(families []Family, scores []float64) [][]weightedSet {
 	byNode := make([][]weightedSet, s.Nodes)
 	for i, f := range families {
-		byNode[f.Node] = append(byNode[f.Node], weightedSet{f.Parents[0], scores[i] + s.Prior.LogWeight(f.Node, f.Parents), i})
+		byNode[f.Node] = append(byNode[f.Node], weightedSet{f.Parents.low[0], scores[i] + s.Prior.LogWeight(f.Node, f.Parents), i})
 	}
 	return byNode
 }

@@ -11,12 +11,16 @@ import (
 
 // spreads holds the sums of squares and degrees of freedom that the function scatter returns,
 // summed over sets of parents [node][number of parents].
-type spreads [dgraph.MaxNodes + 1][dgraph.MaxNodes + 1]struct{ squares, degrees float64 }
+type spreads [][]struct{ squares, degrees float64 }
 
 // spreads returns the results of scatter, summed over all families (nodes with sets of parents)
 // that have fine islands: groups of particles that give independent estimates of the log evidence.
-func (s *Scores) spreads() *spreads {
-	out := new(spreads)
+func (s *Scores) spreads() spreads {
+	nodes := s.problem.Structure.Nodes
+	out := make(spreads, nodes)
+	for j := range out {
+		out[j] = make([]struct{ squares, degrees float64 }, nodes)
+	}
 	for f := range s.islands {
 		family := s.problem.Families[f]
 		cell := &out[family.Node][family.Parents.Len()]
@@ -31,9 +35,9 @@ func (s *Scores) spreads() *spreads {
 // parents and differs between nodes. It is estimated from families of the same node whose number of
 // parents differs by at most one. The same variance over families of all nodes has the weight of
 // priorIslands further islands.
-func (s *spreads) variance(f dgraph.Family) float64 {
+func (s spreads) variance(f dgraph.Family) float64 {
 	all, count, nodeSquares, degrees := 1.0, 1.0, 0.0, 0.0 // as if there were one island with a variance of one
-	for size := max(f.Parents.Len()-1, 0); size <= min(f.Parents.Len()+1, dgraph.MaxNodes); size++ {
+	for size := max(f.Parents.Len()-1, 0); size <= min(f.Parents.Len()+1, len(s)-1); size++ {
 		for node := range s {
 			all, count = all+s[node][size].squares, count+s[node][size].degrees
 		}

@@ -103,7 +103,7 @@ func TestModesFewIslandsMeet(t *testing.T) {
 // made too small by the argument lag.
 func settlingOf(t *testing.T, random *rand.Rand, shape func(random *rand.Rand, sd float64) float64, lag float64) (rise, se float64) {
 	t.Helper()
-	s := &Scores{problem: &score.Problem{}}
+	s := &Scores{problem: &score.Problem{Structure: dgraph.FreeStructure(10)}}
 	for k := range 400 {
 		f := dgraph.Family{Node: k % 10, Parents: dgraph.SetOf(rank.UpTo(1 + k%8)...)}
 		s.problem.Families = append(s.problem.Families, f)

@@ -68,6 +68,10 @@ func (p *Problem) newForms() []Form {
 			if p.Data.Counted == nil {
 				forms[j] = first.forNode(j)
 			}
+		case *LinearForm:
+			if p.Data.Counted == nil {
+				forms[j] = first.forNode(p.Data, j)
+			}
 		case *groupsForm:
 			if p.Data.Counted == nil && !p.Data.Category(j) {
 				forms[j] = &groupsForm{first.columns, first.form.forNode(first.columns.Of[j][0])}

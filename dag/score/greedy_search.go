@@ -76,24 +76,23 @@ func (p *Problem) climb(ctx gocontext.Context, scoreOf func(j int, parents dgrap
 			}
 		}
 		best, gain := []dgraph.Set(nil), 1e-9
-		try := func(difference float64, changed func([]dgraph.Set)) {
-			if !(difference > gain) {
-				return
-			}
+		changed := func(e dgraph.Edge, turn bool) []dgraph.Set {
 			next := slices.Clone(parents)
-			changed(next)
-			if dgraph.Acyclic(next) {
-				best, gain = next, difference
+			next[e.To] = next[e.To].Toggle(e.From)
+			if turn {
+				next[e.From] = next[e.From].With(e.To)
 			}
+			return next
 		}
 		for _, e := range pairs {
-			toggle := func(to []dgraph.Set) { to[e.To] = to[e.To].Toggle(e.From) }
-			try(gains[e.To][e.From], toggle)
-			if parents[e.To].Has(e.From) {
-				try(gains[e.To][e.From]+gains[e.From][e.To], func(to []dgraph.Set) {
-					toggle(to)
-					to[e.From] = to[e.From].With(e.To)
-				})
+			toggled, edge := gains[e.To][e.From], parents[e.To].Has(e.From)
+			if toggled > gain && (edge || !dgraph.Reach(parents[e.From], parents).Has(e.To)) {
+				best, gain = changed(e, false), toggled
+			}
+			if turned := toggled + gains[e.From][e.To]; edge && turned > gain {
+				if next := changed(e, true); !dgraph.Reach(next[e.To], next).Has(e.From) {
+					best, gain = next, turned
+				}
 			}
 		}
 		if best == nil {

@@ -21,10 +21,11 @@ type jointNormal struct {
 // squares of the other columns. An item is a node whose columns can be pushed.
 type normalStack struct {
 	*jointNormal
-	gram   []float64 // RᵀR of the columns of items followed by the columns of base [M·M]
-	width  int       // number of columns M
-	starts []int     // first column of each item and node of base, and M
-	pushed []int     // columns that are in the factor
+	all    []int       // columns of items followed by the columns of base, as columns of RᵀR [M]
+	gram   [][]float64 // row of RᵀR of each of these columns, up to the column; nil until it is needed
+	width  int         // number of columns M
+	starts []int       // first column of each item and node of base, and M
+	pushed []int       // columns that are in the factor
 	along  [][]float64
 	rest   [][]float64 // residual sum of squares of each column, by number of columns in the factor
 	logDet []float64   // log D, by the number of columns in the factor
@@ -50,13 +51,10 @@ func (j *jointNormal) Stack(base dgraph.Set, items []int) (JointStack, float64) 
 	}
 	s.width = len(columns)
 	s.starts = append(s.starts, s.width)
-	total := len(j.form.means)
+	s.all, s.gram = columns, make([][]float64, s.width)
 	squares := make([]float64, s.width)
 	for a, i := range columns {
-		for _, k := range columns {
-			s.gram = append(s.gram, j.form.gram[i*total+k])
-		}
-		squares[a] = j.form.gram[i*total+i]
+		squares[a] = j.form.gram[i*len(j.form.means)+i]
 	}
 	s.rest, s.logDet = [][]float64{squares}, []float64{0}
 	s.level = make([]float64, s.width+1)
@@ -97,7 +95,7 @@ func (s *normalStack) pushColumn(c int) {
 	pivot := s.left(depth, c)
 	s.logDet[depth+1] = s.logDet[depth] + math.Log(pivot)
 	along := s.along[depth][:c]
-	copy(along, s.gram[c*s.width:])
+	copy(along, s.gramRow(c))
 	for k := range s.pushed {
 		other := s.along[k][:c]
 		share := s.along[k][c]
@@ -113,9 +111,21 @@ func (s *normalStack) pushColumn(c int) {
 	s.pushed = append(s.pushed, c)
 }
 
+// gramRow returns the entries of RᵀR of column c with the columns before it.
+func (s *normalStack) gramRow(c int) []float64 {
+	if s.gram[c] == nil {
+		row := s.form.gram[s.all[c]*len(s.form.means):]
+		s.gram[c] = make([]float64, c)
+		for a, k := range s.all[:c] {
+			s.gram[c][a] = row[k]
+		}
+	}
+	return s.gram[c]
+}
+
 // left returns the residual sum of squares of column c given the first depth columns in the factor.
 func (s *normalStack) left(depth, c int) float64 {
-	return math.Max(s.rest[depth][c], leastRest*math.Max(s.gram[c*s.width+c], math.SmallestNonzeroFloat64/leastRest))
+	return math.Max(s.rest[depth][c], leastRest*math.Max(s.rest[0][c], math.SmallestNonzeroFloat64/leastRest))
 }
 
 func (s *normalStack) Evidences(out []float64) {

@@ -29,15 +29,22 @@ type LinearForm struct {
 
 // NewLinearForm returns the [Form] of a node (its evidences and posteriors) with linear mechanisms.
 func NewLinearForm(d *tables.Data, node int, layout sem.Layout, priorSD float64) *LinearForm {
-	l := &LinearForm{node: node, rows: d.RowsOf(node), layout: layout, priorSD: priorSD, noise: exact.Noise{Log: math.Log(layout.Sigma)}}
-	if layout.Sigma == 0 {
-		l.noise = exact.Noise{Mean: d.LogSD(node), SD: LogSigmaSD}
-	}
+	l := LinearForm{rows: d.RowsOf(node), layout: layout, priorSD: priorSD, noise: exact.Noise{Log: math.Log(layout.Sigma)}}
 	root := mat.NewDense(d.Nodes(), d.Nodes(), RootOfGram(d, node))
 	for i := range d.Nodes() {
 		l.root = append(l.root, mat.Col(nil, i, root))
 	}
-	return l
+	return l.forNode(d, node)
+}
+
+// forNode returns the form of another node for which the same rows count. The two forms share their
+// matrix.
+func (l LinearForm) forNode(d *tables.Data, node int) *LinearForm {
+	l.node = node
+	if l.layout.Sigma == 0 {
+		l.noise = exact.Noise{Mean: d.LogSD(node), SD: LogSigmaSD}
+	}
+	return &l
 }
 
 // Family returns the posterior of log σ and of the weights of parents. It returns an error if

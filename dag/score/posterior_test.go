@@ -185,7 +185,7 @@ func TestStructureErrors(t *testing.T) {
 		"2 required parents and may have 1":               func(s *dgraph.Structure) { s.Required[0] = dgraph.SetOf(1, 2); s.MaxParents = 1 },
 		"own parent":                                      func(s *dgraph.Structure) { s.Allowed[1] = s.Allowed[1].With(1) },
 		"log weight that is not finite":                   func(s *dgraph.Structure) { s.Prior = dgraph.PenaltyPrior(s.Nodes, math.NaN()) },
-		"want 2 to 128":                                   func(s *dgraph.Structure) { s.Nodes = 129 },
+		"want 2 to 4096":                                  func(s *dgraph.Structure) { s.Nodes = 4097 },
 	} {
 		s := dgraph.FreeStructure(3)
 		change(&s)

@@ -24,7 +24,8 @@ import (
 // ChainConfig sets the number, the length and the proposals of chains over graphs. The zero value
 // is usable.
 type ChainConfig struct {
-	// Chains is the number of independent chains. Each chain starts at random. 0 stands for 6.
+	// Chains is the number of independent chains. Each chain starts at random. 0 stands for 6, and
+	// for 4 with more than 128 nodes.
 	Chains int
 	// Rounds is the largest number of rounds; 0 stands for 6. The first round keeps 500 graphs of
 	// each chain, with a sweep (a number of steps in proportion to the number of nodes) between two
@@ -35,10 +36,10 @@ type ChainConfig struct {
 	// left.
 	MaxTime time.Duration
 	// Candidates is the number of likely parents of each node whose sets are summed over, in
-	// addition to required parents; 0 stands for 12, or 7 with missing cells. If in a round a node
-	// often has parents that are not among its candidates, it gets new candidates for the next
-	// round, at most two more than before. Candidates affects the speed of the chains, not the
-	// distribution to which they converge.
+	// addition to required parents; 0 stands for 12, for 10 with more than 128 nodes, and for 7 with
+	// missing cells. If in a round a node often has parents that are not among its candidates, it
+	// gets new candidates for the next round, at most two more than before. Candidates affects the
+	// speed of the chains, not the distribution to which they converge.
 	Candidates int
 	// Seed is the random seed.
 	Seed uint64
@@ -82,6 +83,10 @@ const (
 	reversals  = 1
 	smallSteps = 10
 	windows    = 10 // additional steps in a sweep of a wide walk, not for each node
+	// sortedNodes bounds the time that grows with the square of the number of nodes: a large step
+	// moves a node by at most sortedNodes places, and one order serves a step for every sortedNodes
+	// nodes.
+	sortedNodes = 128
 )
 
 // Graphs holds the graphs that chains visited in the last round.
@@ -98,8 +103,11 @@ type Graphs struct {
 // The evidences of the mechanisms must have a closed form.
 func SampleGraphs(p *score.Problem, ctx gocontext.Context, cfg ChainConfig, status func(string)) (*Graphs, error) {
 	imputes := p.Data.Missing != nil
-	if imputes && cfg.Candidates == 0 {
-		cfg.Candidates = imputeCandidates
+	if imputes {
+		cfg.Candidates = cmp.Or(cfg.Candidates, imputeCandidates)
+	}
+	if p.Data.Nodes() > dgraph.ManyNodes {
+		cfg.Chains, cfg.Candidates = cmp.Or(cfg.Chains, wideChains), cmp.Or(cfg.Candidates, wideCandidates)
 	}
 	if err := errors.Join(p.CheckClosedForm(), cfg.Validate()); err != nil {
 		return nil, err
@@ -223,9 +231,13 @@ func (w *walk) wideStep(width int) {
 
 func (w *walk) largeSteps() {
 	nodes := len(w.parents)
-	reaches := [...]int{1, 4, 16, nodes - 1}
-	for range largeSteps * nodes {
-		w.step(min(reaches[w.random.IntN(len(reaches))], nodes-1))
+	reaches := [...]int{1, 4, 16, min(sortedNodes, nodes-1)}
+	for k := range largeSteps * nodes {
+		reach := min(reaches[w.random.IntN(len(reaches))], nodes-1)
+		if k%(1+nodes/sortedNodes) == 0 && !w.tables.problem.Structure.Orders {
+			w.logOrder = w.sort()
+		}
+		w.step(reach)
 	}
 	for range blocks * nodes {
 		w.block(blockWidth)
@@ -300,7 +312,11 @@ func (s *Graphs) Edges() Edges {
 	for c := range chains {
 		chains[c] = make([]float64, len(s.Graphs[c]))
 	}
+	visits, absent := s.visits(), rjmcmc.Summarise(chains)
 	return Summarise(s.nodes, density, func(e dgraph.Edge) rjmcmc.Summary {
+		if visits[e.To][e.From] == 0 {
+			return absent
+		}
 		for c, draws := range s.Graphs {
 			for k, parents := range draws {
 				chains[c][k] = dgraph.Indicator(parents[e.To].Has(e.From))

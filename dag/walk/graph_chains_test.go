@@ -85,7 +85,7 @@ func TestCandidates(t *testing.T) {
 	require.NotContains(t, c.parents[0], 2, "forbidden")
 	found := 0
 	for k, f := range exact.Families {
-		mask := c.localMask(f.Node, f.Parents)
+		mask := tables.localMask(f.Node, f.Parents)
 		if mask == outside {
 			continue
 		}

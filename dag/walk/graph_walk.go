@@ -2,7 +2,6 @@ package walk
 
 import (
 	"math"
-	"math/bits"
 	"math/rand/v2"
 
 	dgraph "github.com/transdim/vti/dag/graph"
@@ -22,24 +21,27 @@ const outside = -1
 // families are independent, p(A | ≺) = Π_j w(pa_j) / α_j(≺). Here w(pa_j) = p(pa_j) exp(β
 // ℓ_j(pa_j)), and α_j(≺) is the sum of these weights over all sets of candidates, likely parents of
 // j, that come before j. For the prior over orders, a new order ≺' is therefore accepted with
-// probability Π_j α_j(≺') / α_j(≺). For the prior over graphs the order is not part of the state.
-// It is drawn first, by a random sort of A with a known probability u(≺ | A). The acceptance
-// probability Π_j α_j(≺') u(≺' | A') / Π_j α_j(≺) u(≺ | A) corrects for the number of orders of a
-// graph. A node with parents outside the candidates keeps its parents in a large step. A wide walk
+// probability Π_j α_j(≺') / α_j(≺). For the prior over graphs the order is drawn before large
+// steps, by a random sort of A with a known probability u(≺ | A), so that the distribution of pairs
+// is π(A) u(≺ | A). The acceptance probability of a step is then Π_j α_j(≺') u(≺' | A') / Π_j
+// α_j(≺) u(≺ | A). A node with parents outside the candidates keeps its parents in a large step. A wide walk
 // also draws the order of several neighbours in the order at once, see orderWindow.
 //
 // Steps that change single edges are in graph_walk_edges.go.
 type walk struct {
 	orderedGraph
-	tables  *orderTables
-	local   []int   // parents of each node as a mask of candidates, or outside
-	score   float64 // Σ_j log p(pa_j) + ℓ_j(pa_j)
-	known   map[dgraph.Family]float64
-	changed []change // scratch memory of step
-	old     []change // scratch memory of reverse
-	wide    bool     // whether a sweep has additional steps of many nodes
-	pairs   *doubtfulPairs
-	window  window
+	tables *orderTables
+	local  []int   // parents of each node as a mask of candidates, or outside
+	score  float64 // Σ_j log p(pa_j) + ℓ_j(pa_j)
+	// log u(≺ | A) of the present order and graph; used and kept by large steps, for the prior over
+	// graphs
+	logOrder float64
+	known    map[dgraph.Family]float64
+	changed  []change // scratch memory of step
+	old      []change // scratch memory of reverse
+	wide     bool     // whether a sweep has additional steps of many nodes
+	pairs    *doubtfulPairs
+	window   window
 }
 
 // change is the change of the parents of a node in a large step.
@@ -76,7 +78,7 @@ func (w *walk) use(tables *orderTables) {
 func (w *walk) rescore() {
 	w.score = 0
 	for j := range w.parents {
-		w.score += w.scoreOf(j, w.parents[j])
+		w.score += w.present(j)
 	}
 }
 
@@ -99,13 +101,12 @@ func (w *walk) scoreOf(j int, parents dgraph.Set) float64 {
 	return value
 }
 
-// localMask returns the parents of a node as a mask of candidates, or outside.
-func (c *candidates) localMask(j int, parents dgraph.Set) int {
-	mask := c.mask(j, parents)
-	if bits.OnesCount64(uint64(mask))+c.problem.Structure.Required[j].Len() != parents.Len() {
-		return outside
+// present returns log p(pa_j) + ℓ_j(pa_j) of the parents that node j has.
+func (w *walk) present(j int) float64 {
+	if w.local[j] == outside {
+		return w.scoreOf(j, w.parents[j])
 	}
-	return mask
+	return w.listed(j)
 }
 
 func (w *walk) maskBefore(j int) (mask int) {
@@ -134,7 +135,7 @@ func (w *walk) step(reach int) {
 	orders := w.tables.problem.Structure.Orders
 	logRatio := 0.0
 	if !orders {
-		logRatio -= w.sort()
+		logRatio -= w.logOrder
 	}
 	from, to, inside := w.move(reach)
 	if !inside {
@@ -176,9 +177,14 @@ func (w *walk) step(reach int) {
 		w.draw(j, c.mask)
 		difference += w.listed(j)
 	}
-	if !orders && logRatio+w.logSort() < limit {
-		w.undo(w.changed)
-		return // the next step draws the order again
+	if !orders {
+		logOrder := w.logSort()
+		if logRatio+logOrder < limit {
+			w.undo(w.changed)
+			w.shift(to, from)
+			return
+		}
+		w.logOrder = logOrder
 	}
 	w.score += difference
 }

@@ -22,15 +22,15 @@ func (w *walk) block(width int) {
 	if w.tables.problem.Structure.Orders { // the order is part of the state
 		return
 	}
-	before := w.drawBlock(width)
+	after := w.drawBlock(width)
 	if len(w.window.nodes) < 2 {
 		return
 	}
-	logRatio := -w.sortBlock(before, func(ready []int, _ int) int { return ready[w.random.IntN(len(ready))] })
-	w.drawWindow(before)
+	logRatio := -w.sortBlock(after, func(ready []int, _ int) int { return ready[w.random.IntN(len(ready))] })
+	w.drawWindow(func(i int) bool { return !after.Has(i) })
 	difference := w.drawFamilies()
 	old := w.window.old
-	logRatio += w.sortBlock(before, func(_ []int, place int) int { return old[len(old)-1-place].node })
+	logRatio += w.sortBlock(after, func(_ []int, place int) int { return old[len(old)-1-place].node })
 	if logRatio < math.Log(w.random.Float64()) {
 		w.undo(old)
 		return
@@ -38,8 +38,9 @@ func (w *walk) block(width int) {
 	w.score += difference
 }
 
-// drawBlock sets the window to W, drawn as in block from at most width nodes, and returns P.
-func (w *walk) drawBlock(width int) (before dgraph.Set) {
+// drawBlock sets the window to W, drawn as in block from at most width nodes. It returns the nodes
+// that are not in P: the set B with all descendants.
+func (w *walk) drawBlock(width int) (after dgraph.Set) {
 	seed := w.random.IntN(len(w.parents))
 	block, neighbours := dgraph.SetOf(seed), append(w.window.picks[:0], w.tables.parents[seed]...)
 	for k := range min(width-1, len(neighbours)) {
@@ -48,34 +49,35 @@ func (w *walk) drawBlock(width int) (before dgraph.Set) {
 		block = block.With(neighbours[k])
 	}
 	w.window.picks = neighbours
-	before = dgraph.Below(len(w.parents)).Minus(dgraph.Reach(block, w.children))
+	after = dgraph.Reach(block, w.children)
 	w.window.nodes = w.window.nodes[:0]
-	placed := before
+	left := after
 	for found := true; found; {
 		found = false
-		for j := range block.Minus(placed).Nodes() {
-			if w.parents[j].Within(placed) {
-				w.window.nodes, placed, found = append(w.window.nodes, j), placed.With(j), true
+		for j := range block.And(left).Nodes() {
+			if w.parents[j].And(left).Empty() {
+				w.window.nodes, left, found = append(w.window.nodes, j), left.Without(j), true
 			}
 		}
 	}
-	return before
+	return after
 }
 
 // sortBlock builds an order of the nodes of the window, one by one. next picks the node for each
 // position among the nodes that are ready, those whose parents all come before. sortBlock returns
-// the log probability of this order in a random sort, which picks with equal probabilities.
-func (w *walk) sortBlock(before dgraph.Set, next func(ready []int, place int) int) float64 {
-	placed, product := before, 1.0
+// the log probability of this order in a random sort, which picks with equal probabilities. The set
+// left holds the nodes that are not before the window.
+func (w *walk) sortBlock(left dgraph.Set, next func(ready []int, place int) int) float64 {
+	product := 1.0
 	for place := range w.window.nodes {
 		ready := w.ready[:0]
 		for _, j := range w.window.nodes {
-			if !placed.Has(j) && w.parents[j].Within(placed) {
+			if left.Has(j) && w.parents[j].And(left).Empty() {
 				ready = append(ready, j)
 			}
 		}
 		product *= float64(len(ready))
-		placed = placed.With(next(ready, place))
+		left = left.Without(next(ready, place))
 	}
 	return -math.Log(product)
 }

@@ -8,6 +8,9 @@ import (
 
 // edge picks one of the edges of the graph with equal probabilities. The graph must have an edge.
 func (w *walk) edge() dgraph.Edge {
+	if len(w.parents) > dgraph.ManyNodes {
+		return w.sparseEdge()
+	}
 	k := w.random.IntN(w.edges)
 	for to, set := range w.parents {
 		if count := set.Len(); k >= count {
@@ -24,6 +27,17 @@ func (w *walk) edge() dgraph.Edge {
 	panic("dag.walk.edge: the number of edges is wrong")
 }
 
+// sparseEdge is edge for many nodes. It picks a node and a place among its parents, until the node
+// has as many parents.
+func (w *walk) sparseEdge() dgraph.Edge {
+	for {
+		to, k := w.random.IntN(len(w.parents)), w.random.IntN(w.mostParents)
+		if k < w.parents[to].Len() {
+			return dgraph.Edge{From: w.parents[to].List()[k], To: to}
+		}
+	}
+}
+
 // turn is a small step that turns an edge picked at random. The number of edges does not change, so
 // that the reverse step is proposed with the same probability. Between graphs of an equivalence
 // class with equal weights every turn is accepted. The tables must have β = 1.
@@ -37,7 +51,7 @@ func (w *walk) turn() {
 	if !s.Allows(e.To, without) || !s.Allows(e.From, turned) {
 		return
 	}
-	difference := w.scoreOf(e.To, without) - w.scoreOf(e.To, w.parents[e.To]) + w.scoreOf(e.From, turned) - w.scoreOf(e.From, w.parents[e.From])
+	difference := w.scoreOf(e.To, without) - w.present(e.To) + w.scoreOf(e.From, turned) - w.present(e.From)
 	if difference < math.Log(w.random.Float64()) || w.reaches(e.From, e.To, true) {
 		return
 	}
@@ -59,7 +73,7 @@ func (w *walk) reverse() {
 	}
 	e, edges := w.edge(), w.edges
 	i, j := e.From, e.To
-	toI, toJ := w.candidateBit(i, j), w.candidateBit(j, i)
+	toI, toJ := int(w.tables.bits[i][j]), int(w.tables.bits[j][i])
 	if toI == 0 || toJ == 0 || w.local[i] == outside || w.local[j] == outside {
 		return
 	}
@@ -85,17 +99,6 @@ func (w *walk) reverse() {
 		}
 	}
 	w.undo(w.old)
-}
-
-// candidateBit returns the bit of a parent in a mask of the candidates of j, or zero if the parent
-// is not a candidate.
-func (w *walk) candidateBit(j, parent int) int {
-	for k, i := range w.tables.parents[j] {
-		if i == parent {
-			return 1 << k
-		}
-	}
-	return 0
 }
 
 // acyclicMask returns the candidates of node j, which must have no parents, that are not its
@@ -141,13 +144,13 @@ func (w *walk) togglePair(from, to int) {
 	}
 	turn := w.parents[from].Has(to)
 	var turned dgraph.Set
-	difference := w.scoreOf(to, changed) - w.scoreOf(to, w.parents[to])
+	difference := w.scoreOf(to, changed) - w.present(to)
 	if turn {
 		turned = w.parents[from].Without(to)
 		if s.Orders || !s.Allows(from, turned) { // along a fixed order no edge can turn
 			return
 		}
-		difference += w.scoreOf(from, turned) - w.scoreOf(from, w.parents[from])
+		difference += w.scoreOf(from, turned) - w.present(from)
 	}
 	if difference < math.Log(w.random.Float64()) {
 		return

@@ -39,7 +39,7 @@ type window struct {
 func (w *walk) orderWindow(width int) {
 	start := w.random.IntN(len(w.parents) - width + 1)
 	w.window.nodes = append(w.window.nodes[:0], w.order[start:start+width]...)
-	w.drawWindow(dgraph.SetOf(w.order[:start]...))
+	w.drawWindow(func(i int) bool { return w.position[i] < start })
 	for k, c := range w.window.old {
 		at := start + width - 1 - k
 		w.order[at], w.position[c.node] = c.node, at
@@ -61,8 +61,8 @@ func (w *walk) drawFamilies() (difference float64) {
 }
 
 // drawWindow draws the order of the nodes of the window, from the last place to the first, given
-// the set of nodes before the window. It stores the families before the step.
-func (w *walk) drawWindow(before dgraph.Set) {
+// whether a node is before the window. It stores the families before the step.
+func (w *walk) drawWindow(before func(i int) bool) {
 	win := &w.window
 	size := 1 << len(win.nodes)
 	w.sumFamilies(before)
@@ -92,8 +92,8 @@ func (w *walk) drawWindow(before dgraph.Set) {
 	}
 }
 
-// sumFamilies fills masks, sums and logs of the window, given the set of nodes before the window.
-func (w *walk) sumFamilies(before dgraph.Set) {
+// sumFamilies fills masks, sums and logs of the window, given whether a node is before the window.
+func (w *walk) sumFamilies(before func(i int) bool) {
 	win := &w.window
 	width := len(win.nodes)
 	size := 1 << width
@@ -107,7 +107,7 @@ func (w *walk) sumFamilies(before dgraph.Set) {
 		masks[0] = 0
 		matters, needed := 0, 0 // nodes of the window, as bits
 		for c, i := range w.tables.parents[j] {
-			if before.Has(i) {
+			if before(i) {
 				masks[0] |= 1 << c
 			} else if at := slices.Index(win.nodes, i); at >= 0 {
 				candidates[at] = 1 << c

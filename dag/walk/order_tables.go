@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	dgraph "github.com/transdim/vti/dag/graph"
 	"github.com/transdim/vti/internal/logsum"
 	"github.com/transdim/vti/internal/parallel"
 )
@@ -21,6 +22,9 @@ type orderTables struct {
 	sorted [][]weightedMask
 	first  [][]int32 // index in sorted of the first subset of each mask, or the length of sorted if there is none [N][2^K]
 	top    []float64 // log of the largest weight of each node [N]
+	// bit of each parent of a node in a mask of the node's candidates, or 0 if the parent is not a
+	// candidate [N][N]
+	bits [][]int32
 }
 
 // weightedMask is a set of candidates with its weight divided by the largest weight of the node's
@@ -34,7 +38,7 @@ type weightedMask struct {
 // weight of a set of parents pa_j of node j, and ℓ_j(pa_j) the log evidence.
 func (c *candidates) newTables(ctx gocontext.Context, beta float64) (*orderTables, error) {
 	nodes := len(c.parents)
-	t := &orderTables{candidates: c, beta: beta, within: make([][]float64, nodes), sorted: make([][]weightedMask, nodes), first: make([][]int32, nodes), top: make([]float64, nodes)}
+	t := &orderTables{candidates: c, beta: beta, within: make([][]float64, nodes), sorted: make([][]weightedMask, nodes), first: make([][]int32, nodes), top: make([]float64, nodes), bits: make([][]int32, nodes)}
 	err := parallel.For(ctx, nodes, func(j int) error {
 		sums := make([]float64, len(c.scores[j]))
 		for mask := range sums {
@@ -65,10 +69,25 @@ func (c *candidates) newTables(ctx gocontext.Context, beta float64) (*orderTable
 				}
 			}
 		}
-		t.sorted[j], t.first[j], t.within[j] = sorted, first, sums
+		t.sorted[j], t.first[j], t.within[j], t.bits[j] = sorted, first, sums, make([]int32, nodes)
+		for k, i := range c.parents[j] {
+			t.bits[j][i] = 1 << k
+		}
 		return nil
 	})
 	return t, err
+}
+
+// localMask returns the parents of a node as a mask of candidates, or outside.
+func (t *orderTables) localMask(j int, parents dgraph.Set) (mask int) {
+	for i := range parents.Nodes() {
+		bit := t.bits[j][i]
+		if bit == 0 && !t.problem.Structure.Required[j].Has(i) {
+			return outside
+		}
+		mask |= int(bit)
+	}
+	return mask
 }
 
 // weight returns the log weight of the set of candidates in mask.

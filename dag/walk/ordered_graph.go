@@ -13,10 +13,12 @@ type orderedGraph struct {
 	parents  []dgraph.Set
 	children []dgraph.Set
 	edges    int
-	order    []int
-	position []int // place of each node in the order
-	counts   []int // scratch memory of sort and logSort
-	ready    []int // scratch memory of sort
+	// largest number of parents that a node has had so far
+	mostParents int
+	order       []int
+	position    []int // place of each node in the order
+	counts      []int // scratch memory of sort and logSort
+	ready       []int // scratch memory of sort
 }
 
 func newOrderedGraph(parents []dgraph.Set, random *rand.Rand) orderedGraph {
@@ -106,6 +108,7 @@ func (w *orderedGraph) setParents(j int, parents dgraph.Set) {
 		w.children[i] = w.children[i].With(j)
 	}
 	w.parents[j] = parents
+	w.mostParents = max(w.mostParents, parents.Len())
 }
 
 // shift moves the node at one place of the order to another place.

@@ -36,21 +36,29 @@ type candidates struct {
 // parents, and the parents of j in the graph of a greedy search. It also ranks by its gain in a set
 // of parents that have an effect only together (findTogether). The first candidates are the
 // neighbours of j in the graph of the greedy search, and the parents in the set with the largest
-// joint gain. limit is the number of candidates of a node.
+// joint gain. With more than [dgraph.ManyNodes] nodes, selectForward ranks the parents instead. limit is
+// the number of candidates of a node.
 func newCandidates(ctx gocontext.Context, part *shard.Shard, p *score.Problem, limit int, progress func(done, total int)) (*candidates, error) {
 	nodes := p.Data.Nodes()
 	c := candidatesOf(p, make([][]int, nodes))
-	greedy, err := p.GreedyBIC(ctx)
-	if err != nil {
-		return nil, err
+	var greedy *dgraph.Graph
+	if nodes <= dgraph.ManyNodes {
+		var err error
+		if greedy, err = p.GreedyBIC(ctx); err != nil {
+			return nil, err
+		}
 	}
 	if err := c.findTogether(ctx); err != nil {
 		return nil, err
 	}
 	var done atomic.Int32
 	var report sync.Mutex
-	err = c.scoreNodes(ctx, part, "candidates", nil, func(j int) {
-		c.screen(ctx, j, greedy, limit)
+	err := c.scoreNodes(ctx, part, "candidates", nil, func(j int) {
+		if greedy == nil {
+			c.selectForward(j, limit)
+		} else {
+			c.screen(ctx, j, greedy, limit)
+		}
 		c.scoreSets(ctx, j)
 		report.Lock()
 		defer report.Unlock()
@@ -198,15 +206,6 @@ func (c *candidates) parentsOf(j int, mask int) dgraph.Set {
 		}
 	}
 	return parents
-}
-
-func (c *candidates) mask(j int, parents dgraph.Set) (mask int) {
-	for k, i := range c.parents[j] {
-		if parents.Has(i) {
-			mask |= 1 << k
-		}
-	}
-	return mask
 }
 
 // scoreSets scores all sets of candidates of node j. It stops when ctx is cancelled.

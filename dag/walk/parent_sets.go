@@ -13,12 +13,13 @@ import (
 )
 
 // These constants limit the search for sets of parents. For N nodes and n rows the search may take
-// N³ (searchTime + n searchTimeForRow) nanoseconds, a twentieth of the time of the chains. This
-// time suffices for all sets of up to five parents for 30 nodes with two levels, and of up to four
-// parents for 100 nodes.
+// N³ (searchTime + n searchTimeForRow) nanoseconds, a twentieth of the time of the chains, and at
+// most mostSearchTime. This time suffices for all sets of up to five parents for 30 nodes with two
+// levels, and of up to four parents for 100 nodes.
 const (
 	searchTime       = 5000
 	searchTimeForRow = 5
+	mostSearchTime   = 30e9
 	mostTogether     = 8       // largest number of parents in a set
 	mostKept         = 1 << 24 // largest number of sets of one size whose evidences are stored
 )
@@ -70,19 +71,20 @@ func searchItems(p *score.Problem, nodes []int, base dgraph.Set) []int {
 }
 
 // searchSize returns the largest number of parents, in addition to a base, for which there is time
-// to search all sets. It is at least two unless constraints allow fewer.
+// to search all sets. For up to [dgraph.ManyNodes] nodes it is at least two unless constraints allow
+// fewer.
 func searchSize(p *score.Problem, nodes []int, base dgraph.Set) (size int) {
 	items, n := len(searchItems(p, nodes, base)), float64(p.Data.Nodes())
 	most := min(mostTogether, items-1)
 	if p.Structure.MaxParents >= 0 {
 		most = min(most, p.Structure.MaxParents-base.Len())
 	}
-	left := n * n * float64(len(nodes)) * (searchTime + searchTimeForRow*float64(p.Data.RowsOf(nodes[0])))
+	left := float64(len(nodes)) / n * min(mostSearchTime, n*n*n*(searchTime+searchTimeForRow*float64(p.Data.RowsOf(nodes[0]))))
 	for ; size < most; size++ {
 		kept := choose(items, size+1)
 		largest := choose(items, size+2) - choose(items-len(nodes), size+2)
 		left -= kept * p.JointCost(nodes[0], size+1, base)
-		if size >= 2 && (kept > mostKept || left < largest*p.JointCost(nodes[0], size+2, base)) {
+		if (size >= 2 || p.Data.Nodes() > dgraph.ManyNodes) && (kept > mostKept || left < largest*p.JointCost(nodes[0], size+2, base)) {
 			break
 		}
 	}
