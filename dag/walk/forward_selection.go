@@ -12,8 +12,8 @@ import (
 // six such chains takes minutes.
 const wideChains = 4
 
-// wideCandidates is the number of candidates of each node in graphs of more than [dgraph.ManyNodes] nodes.
-// With two more, the tables of their sets take four times as long.
+// wideCandidates is the number of candidates of each node in graphs of more than [dgraph.ManyNodes]
+// nodes. With two more candidates, the tables of their sets take four times as long.
 const wideCandidates = 10
 
 // selectForward chooses the candidates of node j, its likely parents, by forward selection: each is

@@ -24,8 +24,8 @@ const outside = -1
 // probability Π_j α_j(≺') / α_j(≺). For the prior over graphs the order is drawn before large
 // steps, by a random sort of A with a known probability u(≺ | A), so that the distribution of pairs
 // is π(A) u(≺ | A). The acceptance probability of a step is then Π_j α_j(≺') u(≺' | A') / Π_j
-// α_j(≺) u(≺ | A). A node with parents outside the candidates keeps its parents in a large step. A wide walk
-// also draws the order of several neighbours in the order at once, see orderWindow.
+// α_j(≺) u(≺ | A). A node with parents outside the candidates keeps its parents in a large step. A
+// wide walk also draws the order of several neighbours in the order at once, see orderWindow.
 //
 // Steps that change single edges are in graph_walk_edges.go.
 type walk struct {
