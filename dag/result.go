@@ -33,8 +33,8 @@ type Result struct {
 	LogEvidenceSE Number `json:"log_evidence_se"`
 	// ExpectedEdges is the posterior mean of the number of edges.
 	ExpectedEdges Number `json:"expected_edges"`
-	// Edges has one entry for each pair of nodes, for the more probable direction of an edge. With more
-	// than 128 nodes, pairs that no drawn graph joins are left out.
+	// Edges has one entry for each pair of nodes, for the more probable direction of an edge. With
+	// more than 128 nodes, pairs that no drawn graph joins are left out.
 	Edges []Edge `json:"edges"`
 	// Graphs lists the most probable graphs, and Classes the most probable equivalence classes.
 	Graphs  []GraphReport `json:"graphs"`

@@ -19,8 +19,8 @@ const ManyNodes = 128
 const bitNodes = 128
 
 // Set is a set of nodes 0 … [MaxNodes] − 1. The zero value is empty, and sets can be compared with
-// ==. Nodes below 128 are bits. Each further node takes two bytes, so that the memory of a small set
-// does not depend on the number of nodes of the graph.
+// ==. Nodes below 128 are bits. Each further node takes two bytes, so that the memory of a small
+// set does not depend on the number of nodes of the graph.
 type Set struct {
 	low  [2]uint64
 	high string // the nodes from 128 on, ascending, in two bytes each with the higher byte first

@@ -13,8 +13,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// setAndMap draws a set of nodes, some below and some above the nodes that a Set holds as bits, with
-// a map of its members.
+// setAndMap draws a set of nodes, some below and some above the nodes that a Set holds as bits,
+// with a map of its members.
 func setAndMap(t *rapid.T, name string) (Set, map[int]bool) {
 	nodes := rapid.SliceOfN(rapid.OneOf(rapid.IntRange(0, 7), rapid.IntRange(60, 66), rapid.IntRange(125, 132), rapid.IntRange(250, 260), rapid.IntRange(0, MaxNodes-1)), 0, 12).Draw(t, name)
 	members := map[int]bool{}

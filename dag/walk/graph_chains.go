@@ -36,10 +36,10 @@ type ChainConfig struct {
 	// left.
 	MaxTime time.Duration
 	// Candidates is the number of likely parents of each node whose sets are summed over, in
-	// addition to required parents; 0 stands for 12, for 10 with more than 128 nodes, and for 7 with
-	// missing cells. If in a round a node often has parents that are not among its candidates, it
-	// gets new candidates for the next round, at most two more than before. Candidates affects the
-	// speed of the chains, not the distribution to which they converge.
+	// addition to required parents; 0 stands for 12, for 10 with more than 128 nodes, and for 7
+	// with missing cells. If in a round a node often has parents that are not among its candidates,
+	// it gets new candidates for the next round, at most two more than before. Candidates affects
+	// the speed of the chains, not the distribution to which they converge.
 	Candidates int
 	// Seed is the random seed.
 	Seed uint64

@@ -36,8 +36,8 @@ type candidates struct {
 // parents, and the parents of j in the graph of a greedy search. It also ranks by its gain in a set
 // of parents that have an effect only together (findTogether). The first candidates are the
 // neighbours of j in the graph of the greedy search, and the parents in the set with the largest
-// joint gain. With more than [dgraph.ManyNodes] nodes, selectForward chooses the candidates instead.
-// limit is the number of candidates of a node.
+// joint gain. With more than [dgraph.ManyNodes] nodes, selectForward chooses the candidates
+// instead. limit is the number of candidates of a node.
 func newCandidates(ctx gocontext.Context, part *shard.Shard, p *score.Problem, limit int, progress func(done, total int)) (*candidates, error) {
 	nodes := p.Data.Nodes()
 	c := candidatesOf(p, make([][]int, nodes))

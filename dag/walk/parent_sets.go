@@ -71,8 +71,8 @@ func searchItems(p *score.Problem, nodes []int, base dgraph.Set) []int {
 }
 
 // searchSize returns the largest number of parents, in addition to a base, for which there is time
-// to search all sets. For up to [dgraph.ManyNodes] nodes it is at least two unless constraints allow
-// fewer.
+// to search all sets. For up to [dgraph.ManyNodes] nodes it is at least two unless constraints
+// allow fewer.
 func searchSize(p *score.Problem, nodes []int, base dgraph.Set) (size int) {
 	items, n := len(searchItems(p, nodes, base)), float64(p.Data.Nodes())
 	most := min(mostTogether, items-1)
