@@ -45,10 +45,11 @@ func (c *Certificate) EvidenceText() string {
 	return fmt.Sprintf("%.2f ± %.2g", c.LogEvidence, c.LogEvidenceSE)
 }
 
-// MissedByWeights compares two log evidences: modes has an estimate from draws around the modes
-// that a search found, and weights an estimate from importance weights of draws from a flow. It
-// describes by how much the second falls short of the first, or returns "" if it does not, to
-// within the errors. Weights estimate too little evidence where the flow misses a mode.
+// MissedByWeights compares two log evidences. The estimate of the argument modes comes from draws
+// around the modes that a search found, and the estimate of the argument weights from importance
+// weights of draws from a flow. The function describes by how much the second falls short of the
+// first, or returns "" if it does not, to within the errors. Weights estimate too little evidence
+// where the flow misses a mode.
 func MissedByWeights(modes, weights *Certificate) string {
 	margin := agreeingEvidence + agreeingErrors*math.Hypot(modes.LogEvidenceSE, weights.LogEvidenceSE)
 	if less := modes.LogEvidence - weights.LogEvidence; less > margin {
@@ -71,7 +72,7 @@ func MissedByChains(weights, chains *Certificate) string {
 	}
 	for _, model := range weights.Models {
 		byWeights := model.Certified > favoured+agreeingErrors*model.SE
-		byQ := model.Q > favoured && model.KHat > psis.Reliable // with such a k̂ the weights are no better than q
+		byQ := model.Q > favoured && model.KHat > psis.Reliable // with such a k̂ q(m) is as good an estimate as the weights
 		if (byWeights || byQ && weights.Complete) && !visited[space.Key(model.Code)] {
 			return fmt.Sprintf("they never visited model %v, of probability %.2g by weights and %.2g by q", model.Code, model.Certified, model.Q)
 		}

@@ -26,7 +26,8 @@ const (
 	birthLongest = 1 << 17
 	birthThin    = 4
 	// birthESS is the number of effective draws at which chains end if no precision is requested.
-	// Once the time is over (Config.Late), the fewest that a trusted answer may have suffice.
+	// Once Config.Late reports that the time is over, chains end as soon as they have the number of
+	// effective draws that a trusted answer needs (verdict.DoubtfulESS).
 	birthESS = 2000
 	// checkingRHat and checkingESS are the R-hat and the number of effective draws at which the
 	// tempered chains end, which check the answer.
@@ -101,7 +102,8 @@ func (e *Engine) birthChains(ctx context.Context, cfg Config, name string, power
 }
 
 // birthCertificate returns the certificate of chains. Its evidence comes from the models that a
-// second set of chains, the argument other, visited. mixed is the largest R-hat of mixed chains.
+// second set of chains, the argument other, visited. If the R-hat of chains is above the argument
+// mixed, the verdict says that they have not mixed.
 func (x *Visited) birthCertificate(ctx context.Context, chains, other *rjmcmc.Result, mixed float64, stream string) (*Certificate, error) {
 	log, se, err := x.evidenceByVisits(ctx, chains, other)
 	if err != nil {

@@ -78,8 +78,8 @@ func WorstOf(sp space.Space, chains *rjmcmc.Result) rjmcmc.Summary {
 	return worst
 }
 
-// Tempered returns the certificate of tempered chains. The largest R-hat of chains that have mixed
-// is the argument mixed. stream is the prefix of the names of the random streams.
+// Tempered returns the certificate of tempered chains. Chains whose R-hat is above the argument
+// mixed count as not mixed. stream is the prefix of the names of the random streams.
 func (e *Engine) Tempered(chains *rjmcmc.Result, mixed float64, stream string) (*Certificate, error) {
 	log, se := chains.LogEvidence()
 	c, err := e.certificateOfChains(chains, mixed, stream, log, se)

@@ -10,8 +10,10 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// Chains that have mixed are not trusted if populations find a larger or smaller evidence, or have
-// too few effective draws. The reason names the evidences of chains and populations.
+// The certificate of chains is compared with the certificate of populations. Chains that were
+// trusted become doubtful if the log evidence of the populations is one nat smaller or larger, or
+// if the populations themselves are doubtful. The reason names both log evidences. Chains that were
+// already doubtful keep their own reason alone.
 func TestPopulationsMustAgree(t *testing.T) {
 	sp, err := space.NewSubsets(1, nil, [][]int{{0}})
 	require.NoError(t, err)

@@ -12,8 +12,8 @@ import (
 // outcome 1 of each site. For an event that needs the outcomes of both sites, and for an event
 // whose count is already precise, the count remains.
 func TestConditionalsSharpenCounts(t *testing.T) {
-	// The first site has outcome 1 with probability 0.5. Each model is repeated 10 times its
-	// probability.
+	// The first site has outcome 1 with probability 0.5. The ten codes hold each of the four models
+	// in proportion to its probability.
 	c := &conditionals{}
 	for code, times := range map[[2]int32]int{{0, 0}: 4, {0, 1}: 1, {1, 0}: 2, {1, 1}: 3} {
 		first := map[int32]float64{0: 2. / 6, 1: 3. / 4}[code[1]] // P(first | second)

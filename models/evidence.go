@@ -64,9 +64,9 @@ func (e Evidence) With(other Evidence) Evidence {
 const drawSpread = 0.28
 
 // statedSE returns SE enlarged for large weights that few draws may not show, as if firstDraws (8)
-// more draws had weights with the relative standard deviation drawSpread. Without it one estimate
-// in 40 from 8 draws is more than 3 times SE off. The addition falls faster than SE with the number
-// of draws. Evidences with a k̂ do not need it.
+// more draws had weights with the relative standard deviation drawSpread. With SE alone, one
+// estimate in 40 from 8 draws is more than 3 standard errors off. The enlargement falls faster than
+// SE with the number of draws. Evidences with a k̂ do not need it.
 func (e Evidence) statedSE() float64 {
 	if n := float64(e.Draws); n > 0 && math.IsNaN(e.KHat) {
 		return math.Hypot(e.SE, drawSpread*math.Sqrt(firstDraws/(n*(n+firstDraws))))

@@ -22,9 +22,10 @@ import (
 const (
 	// fittedIterations is the number of iterations of the chains after burn-in in the first round.
 	// Every further round doubles the total number of iterations. There are at most fittedRounds
-	// rounds, or roundsBeforeBirths with Config.BirthsNext: a third round suffices for three of
-	// five tables of 300 rows and 600 to 1,500 predictors, which take 8 to 10 processor seconds. If
-	// births and deaths follow the second round they take 25 to 43.
+	// rounds, or roundsBeforeBirths with Config.BirthsNext. The third round makes birth-death
+	// chains needless for three of five tables of 300 rows and 600 to 1,500 predictors: these
+	// tables take 8 to 10 processor seconds, and 25 to 43 if birth-death chains follow the second
+	// round.
 	fittedIterations   = 300
 	fittedRounds       = 4
 	roundsBeforeBirths = 3

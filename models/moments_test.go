@@ -12,9 +12,9 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// Standard errors of moments equal the scatter of the estimates over repeated samples, for
-// independent weighted draws and for groups of dependent draws. The standard deviation of 400
-// z-scores has a standard error of 0.035. The test allows 4.5 of these.
+// The test draws 400 samples, of independent weighted draws and of groups of dependent draws. The
+// z-scores of the moments must have standard deviation 1. The standard deviation of 400 z-scores
+// has a standard error of 0.035, and the test allows 4.5 of these.
 func TestMomentsHaveTheirErrors(t *testing.T) {
 	sp, err := space.NewSubsets(2, []int{0}, [][]int{{1}})
 	require.NoError(t, err)

@@ -104,8 +104,9 @@ func TestFamiliesHaveTheDensitiesOfTheirTables(t *testing.T) {
 	}
 }
 
-// With another order of columns and rows a table gives the same problem, whose predictors and rows
-// are permuted.
+// The columns and rows of a table are put in another order. Each predictor must keep its position
+// in the family, and the arrays that a network reads must stay the same, except that their rows are
+// reordered like the rows of the table.
 func TestFamiliesFollowTheColumns(t *testing.T) {
 	for _, kind := range amortizedKinds {
 		f := smallFamily(t, kind)

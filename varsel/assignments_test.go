@@ -65,7 +65,8 @@ func TestAssignmentsSumToTheIntegral(t *testing.T) {
 	}
 }
 
-// Outliers whose noise scale equals the scale of inliers change nothing, whatever their share.
+// If outliers and inliers have the same noise scale, 0.8, the evidence of each model by the sum
+// over sets of outliers must equal the closed form for Gaussian noise of this scale.
 func TestAssignmentsWithoutOutliersAreGaussian(t *testing.T) {
 	for name, problem := range fewRows(t, ModelOptions{Sigma1: 0.8, Sigma2: 0.8, Outlier: 0.3}) {
 		for _, code := range space.All(problem.Target.Space().Cards()) {

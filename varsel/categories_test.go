@@ -161,9 +161,10 @@ func nullEvidence(o orderedTable) float64 {
 	return sum
 }
 
-// Evidences of both models agree with the integral by definition, and the evidence without
-// predictors agrees with its closed form. The limit gives a false alarm in one of 150,000
-// comparisons, and there are 32.
+// With one predictor there are two models. The evidence of each, estimated from weighted draws
+// around its mode, must agree with a reference: without the predictor a closed form, and with it
+// the closed form plus a difference of two sums on a grid (cumulativeEvidence). A comparison fails
+// by chance in one of 150,000 cases, and there are 32 comparisons at most.
 func TestOrderedEvidences(t *testing.T) {
 	testkit.Slow(t)
 	for _, o := range orderedTables() {
@@ -189,8 +190,9 @@ func TestOrderedEvidences(t *testing.T) {
 	}
 }
 
-// The log density of the computation graph agrees with the log density of the Go code. Values on
-// the scale of the table map back to the coordinates, and give the same probabilities.
+// The log density by the computation graph must agree with the log density that the Go code gives
+// for its draws. Draws that are converted to the scale of the table and back must be unchanged, and
+// must give the same probabilities of the categories on both scales.
 func TestOrderedCoordinates(t *testing.T) {
 	for _, kind := range []likelihood.Kind{likelihood.CumulativeLogitKind, likelihood.CumulativeProbitKind} {
 		o := orderedTables()[0]
@@ -226,8 +228,9 @@ func TestOrderedCoordinates(t *testing.T) {
 	}
 }
 
-// A run is trusted and agrees with the integral by definition and with chains, even where a
-// category was never seen. A stored run gives the same predictions.
+// Runs on three tables must be trusted, with inclusion probabilities that agree with the ratio of
+// two evidences by sums on a grid (cumulativeEvidence). For two of the tables they must also agree
+// with tempered chains over models and coefficients.
 func TestOrderedRuns(t *testing.T) {
 	testkit.Slow(t)
 	for _, o := range orderedTables()[:3] {
@@ -251,7 +254,9 @@ func TestOrderedRuns(t *testing.T) {
 	}
 }
 
-// Predictions, for rows of the run and of a new table, are the probabilities of the categories.
+// A run is stored, opened again, and predicts two rows of a new table. The probabilities of the
+// three categories must sum to 1, with more than ½ for the category observed in the row. A response
+// with an unknown label is an error.
 func TestOrderedPredictions(t *testing.T) {
 	testkit.Slow(t)
 	dir := t.TempDir()

@@ -82,8 +82,8 @@ func (f closedForms) SampleParameters(code []int32, n int, random *rand.Rand) (*
 
 // slabForms returns the closed forms of models under a mixture of g-priors, each with a quadrature
 // over g. Training of q(m) uses the density under a normal prior in place of the g-prior, whose
-// density the computation graph of the Target does not have. The function always reports whether a
-// coordinate is in every model.
+// density the computation graph of the Target does not have. The argument always is a function that
+// reports whether a coordinate is in every model.
 func slabForms(m models, slab exact.Slab, always func(coordinate int) bool) closedForms {
 	t := m.bits()
 	selectable := t.design.Dim() - len(t.design.Always)

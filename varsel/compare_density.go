@@ -28,8 +28,8 @@ type CrossEntropy struct {
 	// differences between chains if the draws are draws of chains.
 	Mean Number `json:"mean"`
 	SE   Number `json:"se"`
-	// OwnDraws is the mean of −log q_B(m, θ) over the draws of B. It is about the entropy of B's
-	// posterior.
+	// OwnDraws is the mean of −log q_B(m, θ) over the draws of B. It estimates the entropy of B's
+	// posterior if q_B is near this posterior.
 	OwnDraws Number `json:"own_draws"`
 	// Draws is the number of draws of A that are used. NonFinite is the number of them whose
 	// density is not finite; they are left out of the mean.

@@ -12,7 +12,7 @@ import (
 )
 
 // CredibleSet is a set of correlated predictors that can replace each other in a model. The
-// probability that one or more are in the model is at least the requested one (Problem.Credible).
+// probability that one or more of them are in the model is at least the level Problem.Credible.
 type CredibleSet struct {
 	// Predictors are the members, the most probable one first.
 	Predictors []string `json:"predictors"`

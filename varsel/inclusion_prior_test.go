@@ -90,9 +90,9 @@ func unevenProbabilities(n int) (list []float64) {
 }
 
 // TestInclusionPriorAnswers compares answers under prior inclusion probabilities of single
-// predictors with sums over models. The sums multiply a prior that is a product over predictors
-// with evidences of a run with another prior. The answers come from decompositions of models, a
-// walk through all models, and chains over lists of predictors.
+// predictors with sums over models. The sums take the evidences of models from a run with another
+// prior, and multiply each by a prior that is a product over predictors. The answers come from
+// decompositions of models, a walk through all models, and chains over lists of predictors.
 func TestInclusionPriorAnswers(t *testing.T) {
 	device := openDevice(t)
 	for _, c := range []struct {
@@ -241,7 +241,9 @@ func TestInclusionFile(t *testing.T) {
 	}
 }
 
-// TestInclusionPriorRefusals expects errors for problems whose models are restricted.
+// Prior inclusion probabilities of single predictors are refused if heredity restricts the models,
+// if there are not as many probabilities as predictors, or if the largest size of a model is not
+// above the sum of the probabilities.
 func TestInclusionPriorRefusals(t *testing.T) {
 	d, err := NewDesign(correlated(t, likelihood.GaussianKind, 30, 3, 1), DesignOptions{Target: "y", Exclude: []string{"o"}, Interactions: []string{"x0:x1"}})
 	require.NoError(t, err)

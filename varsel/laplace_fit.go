@@ -33,7 +33,7 @@ type laplaceFit struct {
 
 const (
 	// newtonDecrement is the squared distance to the mode, in posterior standard deviations, at
-	// which a search ends. A search that ends with a larger one than newtonLost has failed.
+	// which a search ends. A search that ends at a squared distance above newtonLost has failed.
 	// Importance weights correct the remaining error, so that neither number needs tuning.
 	newtonDecrement, newtonLost = 1e-7, 1e-2
 	// cautiousSteps is the number of steps, at the start of a search, with a curvature that makes

@@ -106,9 +106,10 @@ func TestProposalsEstimateEvidences(t *testing.T) {
 	}
 }
 
-// For responses with a second parameter, evidences by draws around modes agree with sums over a
-// grid of an intercept and the logarithm of this parameter, which covers all modes. The limit gives
-// a false alarm in one of 150,000 comparisons, and there are 8.
+// For responses with a second parameter, the evidence of the model with only an intercept,
+// estimated from draws around its mode, must agree with a sum over a grid of the intercept and the
+// logarithm of this parameter. The grid covers all modes. The limit gives a false alarm in one of
+// 150,000 comparisons, and there are 10.
 func TestProposalsOfShapesEstimateEvidences(t *testing.T) {
 	testkit.Slow(t)
 	const points, shapeStep = 150, 0.08

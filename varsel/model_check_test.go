@@ -81,7 +81,7 @@ func TestCheckModel(t *testing.T) {
 	}
 	for _, kind := range likelihood.Kinds() {
 		if kind.HasCategories() {
-			continue // tested in categories_test.go
+			continue // categorical likelihoods have tests in categories_test.go
 		}
 		report := check(kind, x, y[kind])
 		require.Equal(t, modelcheck.Good, report.Verdict, "%v: %v", kind, report)

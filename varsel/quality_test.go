@@ -81,7 +81,7 @@ func (c qualityCase) run(t *testing.T, device *gpu.Device, flow string) {
 	data, err := table.ReadFile("../testdata/" + c.table)
 	require.NoError(t, err)
 	c.design.Likelihood = c.model.Likelihood
-	c.model.Prior = Prior{Kind: UniformPrior} // the prior of the oracles
+	c.model.Prior = Prior{Kind: UniformPrior} // the prior under which the reference evidences were computed
 	design, err := NewDesign(data, c.design)
 	require.NoError(t, err)
 	problem, err := NewProblem(design, c.model)

@@ -113,7 +113,7 @@ func (r *Record) InRounds() bool {
 	return r.Effort == run.AutoEffort && r.Steps == 0 && r.Sampler != SurrogateSampler
 }
 
-// rounds returns the settings of training fit, with training in rounds as by vti.Solve.
+// rounds returns the settings fit, changed such that training goes in rounds, as by vti.Solve.
 func (p *Problem) rounds(fit vti.Config) vti.Config {
 	if p.Slots != nil && fit.Steps == 0 {
 		fit.Steps = mostListSteps
@@ -134,9 +134,10 @@ const (
 	mostListSteps = 750
 )
 
-// Training returns fit with the unset number of steps, the embedding of lists and, under heavy
-// tails, the share of steps on a tempered target filled in. It sets no share of tempered steps if
-// the flow starts from the identity, when q(m) starts to learn only after the flow.
+// Training returns the settings fit, with the number of steps filled in if it is not set. It also
+// fills in the embedding of lists and, under heavy tails, the share of steps on a tempered target.
+// It sets no share of tempered steps if the flow starts from the identity, when q(m) starts to
+// learn only after the flow.
 func (p *Problem) Training(fit vti.Config) vti.Config {
 	if fit.Steps == 0 {
 		fit.Steps = fewSteps

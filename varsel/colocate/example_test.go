@@ -13,8 +13,8 @@ import (
 	"github.com/transdim/vti/varsel/colocate"
 )
 
-// selected answers which markers matter for a trait of 150 people, where the marker with the effect
-// is m2, and opens the finished run.
+// selected simulates a trait of 150 people on which, of three genetic markers, only m2 has an
+// effect. It runs the selection of markers in the directory dir and opens the finished run.
 func selected(dir string, seed uint64) (*varsel.StoredRun, error) {
 	random := rand.New(rand.NewPCG(seed, 0))
 	rows := "m1,m2,m3,trait\n"

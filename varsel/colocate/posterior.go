@@ -135,11 +135,11 @@ func hypothesisOf(s sizes) int {
 
 // estimate returns the posterior probabilities of the hypotheses with their standard errors, by the
 // jackknife over the blocks of A, and over the blocks of B. Variances are multiplied by inflation,
-// one number for each run. A standard error is at least the weight of one draw in usedDraws.
+// one number for each run. A standard error is at least 1/usedDraws, the weight of one draw.
 func (p *pairs) estimate(odds float64, inflation [2]float64) (probability, se [hypotheses]float64) {
 	factors := p.factors(odds)
 	var whole [hypotheses]float64
-	var parts [2][blocks][hypotheses]float64 // the parts of whole by the blocks of A, and by the blocks of B
+	var parts [2][blocks][hypotheses]float64 // the sum whole, divided by the blocks of A and by the blocks of B
 	for _, s := range p.keys {
 		h := hypothesisOf(s)
 		for i, row := range p.count[s] {

@@ -54,7 +54,7 @@ func TestHypothesesAreSumsOverPairs(t *testing.T) {
 				}
 			}
 			mass := a[m] * b[n] * math.Pow(r, float64(bits.OnesCount(uint(m&n)))) / (norm / ways)
-			h := 0 // neither
+			h := 0 // neither trait has predictors
 			switch {
 			case m&n != 0:
 				h = 4

@@ -26,22 +26,22 @@ type Fresh struct {
 	Notes []string
 }
 
-// freshRows is a new table, appended to the table of the design so that labels and the shapes of
-// terms, such as polynomials, come from the design.
+// freshRows is a new table, appended to the table of the design (in the field both) so that labels
+// and the shapes of terms, such as polynomials, come from the design.
 type freshRows struct {
 	Fresh
 	design   *Design
 	options  Options
 	layout   *layout
 	both     *table.Table
-	first    int       // first row of the new table in the table both
+	first    int       // number of the first row of both that is from the new table
 	observed bool      // whether the responses of the new table are known
-	trials   []float64 // results of all trials, one for each row of the table both; nil without trials
+	trials   []float64 // results of all trials, one for each row of both; nil without trials
 }
 
-// Fresh expands the predictors of a new table in the same way as d, which was made from the table
-// seen with the same options. If the response counts successes and trials is set, each trial
-// becomes a row; otherwise each row of the new table does.
+// Fresh expands the predictors of a new table in the same way as d. The argument seen is the table
+// from which d was made, with the same options. If the response counts successes and trials is
+// true, each trial becomes a row; otherwise each row of the new table does.
 func (d *Design) Fresh(opt Options, seen, fresh *table.Table, trials bool) (*Fresh, error) {
 	f, err := d.below(opt, seen, fresh, trials)
 	if err != nil {

@@ -23,7 +23,8 @@ type Products struct {
 	// squares is the sum of squares of the response in the rows. beyond is the sum of squares of
 	// the response outside the rows, which no column can reduce.
 	squares, beyond float64
-	// leastPivot and leastLeft are limits of loss of precision in Model.
+	// leastPivot and leastLeft are the limits below which Model returns false, since digits are
+	// lost.
 	leastPivot, leastLeft float64
 }
 

@@ -17,8 +17,8 @@ import (
 )
 
 // Simulation describes a data set to simulate: normal predictors, whose neighbours are correlated,
-// and s effects. The k-th effect has absolute size 1 − 0.7 (k−1)/(s−1), a random sign and a random
-// place. A field of zero stands for its default, if it has one.
+// and s effects. The k-th effect has absolute size 1 − 0.7 (k−1)/(s−1) and a random sign, and
+// belongs to a predictor chosen at random. A field of zero stands for its default, if it has one.
 type Simulation struct {
 	// Rows is the number of observations, by default 300. Predictors is the number of selectable
 	// predictors, by default 1,000.

@@ -48,9 +48,9 @@ const (
 	// unequal the largest accepted distance of a diagonal entry from 1. They are wide enough for
 	// numbers in single precision and in text of six digits.
 	asymmetric, unequal = 1e-5, 1e-3
-	// leastPivot is a variance of a predictor given other predictors. With a smaller one it counts
-	// as their linear function. It is a thousand times the rounding error of some thousand
-	// predictors.
+	// leastPivot is the smallest share of a predictor's variance that other predictors may leave
+	// unexplained; with a smaller share the predictor counts as their linear function. The limit is
+	// a thousand times the rounding error of some thousand predictors.
 	leastPivot = 1e-11
 	// leastLeft is the largest accepted difference between correlations and the inner products of
 	// the design made from them. It is also the smallest share of the response's variance that all

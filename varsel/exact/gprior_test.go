@@ -94,7 +94,7 @@ func TestSlabText(t *testing.T) {
 		_, err := ParseSlab(text)
 		require.ErrorContains(t, err, "want normal, g:n", text)
 	}
-	// a model with a column for each row, and then linearly dependent columns
+	// errors for a model with a column for each row, and for linearly dependent columns
 	_, err = NewGPrior(slab, [][]float64{{1, 1}, {0, 1}}, []bool{true, false}, []float64{1, 2}, 0, 0, 1)
 	require.ErrorContains(t, err, "fewer columns than rows")
 	_, err = NewGPrior(slab, [][]float64{{1, 1, 1}, {2, 2, 2}}, []bool{true, false}, []float64{1, 2, 4}, 0, 0, 1)

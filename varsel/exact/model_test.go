@@ -132,7 +132,7 @@ func TestConjugateEvidenceInManyBits(t *testing.T) {
 				continue // with such a σ the rounding of the data, of 1e-16, shows
 			}
 			want := bigEvidence(m.y, m.columns, m.mean, m.sd, sigma)
-			// the residual has an error of the rounding error of the response
+			// the residual is wrong by up to the rounding error of the response
 			tolerance := 1e-9 + (1e-13+0x1p-51*math.Sqrt(c.size/c.residual))*math.Abs(want)
 			require.InDelta(t, want, c.LogEvidence(math.Log(sigma)), tolerance, "%s, σ = %g", name, sigma)
 		}

@@ -104,7 +104,7 @@ func (e *enumeration) newWalk() (*walk, error) {
 	step := 1.0
 	if e.Noise.SD > 0 {
 		step = walkStep(leastSD(rows, e.Noise))
-		low = max(low, math.Log(squares/rows)/2-resolved) // the check by walked fails if lower values matter
+		low = max(low, math.Log(squares/rows)/2-resolved) // if lower values matter, the function walked reports it
 	}
 	for x := low; x < high+step; x += step {
 		weight := 0.0

@@ -59,7 +59,7 @@ func newRidge(rows, k int) *ridge {
 
 // fitGiven writes to theta the mode of the coefficients given only the listed rows and a known
 // noise scale. It returns false if the noise scale is unknown, or if normal equations would lose
-// too many digits; fit then uses singular values.
+// too many digits. The caller then uses the method fit, by singular values.
 func (t *Regression) fitGiven(a Active, rows []int, theta []float64, r *ridge) bool {
 	if a.Scale >= 0 {
 		return false
