@@ -40,7 +40,7 @@ func TestSummarize(t *testing.T) {
 	require.Equal(t, "x", c.Name)
 	require.InDelta(t, 1.2, float64(c.Mean), 1e-12)
 	require.InDelta(t, 2, float64(c.MeanGivenIn), 1e-12)
-	require.InDelta(t, 0.05, float64(c.MeanGivenInSE), 1e-12) // √3600 over a mass of 1200
+	require.InDelta(t, 0.05, float64(c.MeanGivenInSE), 1e-12) // √(Σ w² (x − 2)²) / Σ w = √3600 / 1200, for weights w and values x
 	require.Positive(t, float64(c.SDGivenInSE))
 	require.Greater(t, c.SD, c.SDGivenIn)
 	require.Equal(t, []Number{-1, 3, -1, 3}, []Number{c.Q025, c.Q975, c.Q025GivenIn, c.Q975GivenIn})

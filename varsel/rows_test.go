@@ -168,8 +168,8 @@ func TestLeaveOneOutIsThatOfRefits(t *testing.T) {
 	n, dim := full.X.Dims()
 	drawn, err := stored.readDraws()
 	require.NoError(t, err)
-	// standardError returns the standard error of the log of the mean of the inverse densities of a
-	// row.
+	// standardError, below, returns the standard error of the log of the mean of a row's inverse
+	// densities.
 	response, columns := problem.Design.Response(), make([][]float64, dim)
 	for j := range columns {
 		columns[j] = problem.Design.Column(j)

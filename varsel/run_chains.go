@@ -175,10 +175,11 @@ func (p *Problem) Start(text string) ([]int32, error) {
 	return p.models().code(members), nil
 }
 
-// Up to startSites predictors, the shares of them in the models in which chains start range from 0
-// to 1. With n > startSites predictors the largest share is (startSites/n)², because a model with
-// many wrong predictors explains the data by accident. With half or a quarter, R-hat is larger in
-// most runs on 40 and 100 predictors (docs/benchmarks/constants.md).
+// startSites bounds the sizes of the models in which chains start. With up to startSites
+// predictors, the share of the predictors in such a model ranges from 0 to 1. With n > startSites
+// predictors the largest share is (startSites/n)², because a model with many wrong predictors
+// explains the data by accident. If startSites is halved or quartered, R-hat is larger in most runs
+// on 40 and 100 predictors (docs/benchmarks/constants.md).
 const startSites = 32
 
 // spreadStarts draws for every chain a model in which the chain starts, sparse for some chains and

@@ -63,9 +63,10 @@ func TestListsAgreeWithEnumeration(t *testing.T) {
 	}
 }
 
-// TestListsThatCanBeEnumerated compares a certificate for lists of at most two of 21 predictors
-// with the sum over all codes, which are few. Codes that are not valid lists, whose prior
-// probability is 0, do not count as models.
+// Models are lists of at most two of 21 predictors, so few that all codes can be summed over.
+// Exactly the codes that are valid lists must have a positive prior probability, with sum 1. The
+// certificate must be trusted, list all 232 models, and agree with the exact inclusion
+// probabilities and log evidence.
 func TestListsThatCanBeEnumerated(t *testing.T) {
 	problem := slotProblem(t, correlated(t, likelihood.GaussianKind, 40, 20, 2), DesignOptions{},
 		ModelOptions{Sigma: 1, Prior: Prior{Kind: BetaBinomialPrior, A: 1, B: 1, MaxSize: 2}})
@@ -95,8 +96,9 @@ func TestListsThatCanBeEnumerated(t *testing.T) {
 	require.InDelta(t, float64(*exact.LogEvidence), float64(*result.LogEvidence), 4*float64(*result.LogEvidSE)+1e-3)
 }
 
-// A run that needs no training reports no numbers of q, which it never evaluates. Evidences
-// computed from inner products of columns equal evidences computed from rows.
+// For 110 predictors an answer is found without training. It must be trusted and report no numbers
+// of q, which is never evaluated. The log evidences of three models, computed from inner products
+// of columns, must equal the log evidences computed from rows.
 func TestAnswerWithoutQ(t *testing.T) {
 	problem := slotProblem(t, correlated(t, likelihood.GaussianKind, 120, 110, 4), DesignOptions{}, ModelOptions{Prior: Prior{Kind: BetaBinomialPrior, A: 1, B: 1, MaxSize: 5}})
 	require.NotNil(t, problem.Target.Products)

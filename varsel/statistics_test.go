@@ -143,8 +143,9 @@ func answer(t testing.TB, p *Problem) (*exact.Answer, *vti.Certificate) {
 	return a, c
 }
 
-// z-scores, and coefficients with standard errors, give the answer of the rows up to rounding: the
-// log evidence of the standardised response, inclusion probabilities, and coefficients.
+// The answer from z-scores, and the answer from coefficients with standard errors, must equal the
+// answer from the rows up to rounding: log evidences of the standardised response, inclusion
+// probabilities, and means of coefficients (which z-scores alone do not give).
 func TestStatisticsAreSufficient(t *testing.T) {
 	r := newRegion(rand.New(rand.NewPCG(1, 2)), 300, 9, 0.1)
 	rows, _ := answer(t, r.rows(t))
@@ -174,8 +175,8 @@ func TestStatisticsAreSufficient(t *testing.T) {
 	}
 }
 
-// For many predictors, the methods give the same results for summary statistics as for rows: chains
-// of births and deaths, screening, and credible sets.
+// With more predictors (130) than rows (120), a run on summary statistics must give the results of
+// a run on the rows: verdict, log evidence, inclusion probabilities and credible sets.
 func TestStatisticsOfManyPredictors(t *testing.T) {
 	testkit.Slow(t)
 	device, r := openDevice(t), newRegion(rand.New(rand.NewPCG(5, 6)), 120, 130, 0.4) // more predictors than rows
@@ -200,9 +201,10 @@ func TestStatisticsOfManyPredictors(t *testing.T) {
 	}
 }
 
-// If statistics contradict each other so that an answer is wrong, the answer is not trusted. For
-// each kind of fault, over many tables, answers that are off by more than a tenth are doubtful. The
-// exception is a wrong number of rows, which the statistics do not show.
+// Each case puts one fault into the summary statistics of 20 tables, and compares inclusion
+// probabilities with the answer from the rows. It bounds the number of wrong answers (off by more
+// than 0.1) that are trusted, and may require a number of doubtful verdicts. A wrong number of
+// rows, and correlations from other people that are not declared as such, may go unnoticed.
 func TestStatisticsThatContradict(t *testing.T) {
 	testkit.Slow(t)
 	const tables, n, p = 20, 2000, 10

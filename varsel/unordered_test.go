@@ -147,10 +147,12 @@ func isLevel(y, level float64) float64 {
 	return 0
 }
 
-// Evidences agree with integrals by definition. For ten categories with a predictor they agree with
-// importance sampling by NumPy. Its coordinates are log odds against the first category, and its
-// 400,000 draws come from a t distribution around the mode that SciPy finds. The limit of 4.5
-// standard errors gives a false alarm in one of 150,000 comparisons, and there are 16.
+// The evidence of each model, estimated from weighted draws around its mode, must agree with a
+// reference: sums over grids (nullCategories without the predictor, threeCategories with it), or,
+// for ten categories with the predictor, importance sampling by NumPy. The draws of NumPy, 400,000
+// log odds against the first category, come from a t distribution around the mode that SciPy finds.
+// The limit of 4.5 standard errors gives a false alarm in one of 150,000 comparisons, and there are
+// 16.
 func TestUnorderedEvidences(t *testing.T) {
 	testkit.Slow(t)
 	for _, o := range unorderedTables() {
@@ -189,8 +191,8 @@ func TestUnorderedWithoutParameters(t *testing.T) {
 	}
 }
 
-// With two categories the categorical likelihood is logistic regression: it has the same density,
-// including all constants.
+// With two categories the categorical likelihood is logistic regression: both must have the same
+// mode, and the same log density with all constants, at the mode and at three other points.
 func TestTwoCategoriesAreLogistic(t *testing.T) {
 	o := unorderedTables()[8]
 	fits := map[likelihood.Kind]*laplaceFit{}
@@ -209,8 +211,9 @@ func TestTwoCategoriesAreLogistic(t *testing.T) {
 	}
 }
 
-// The order of levels determines the log odds in results, but changes no densities or
-// probabilities.
+// The order of the labels determines the category with which the log odds in results compare. The
+// test converts one set of coefficients to each of two other orders by hand. The log joint density
+// must be the same in all three orders.
 func TestOrderOfLevels(t *testing.T) {
 	random := stream.Rand(4, "order of levels")
 	o := unorderedTables()[0]
@@ -240,8 +243,9 @@ func TestOrderOfLevels(t *testing.T) {
 	}
 }
 
-// The log density of the computation graph agrees with the log density of the Go code. Values on
-// the scale of the table map back to the coordinates, and give the same probabilities.
+// The log density by the computation graph must agree with the log density that the Go code gives
+// for its draws. Draws that are converted to the scale of the table and back must be unchanged, and
+// must give the same probabilities of the categories on both scales.
 func TestUnorderedCoordinates(t *testing.T) {
 	o := unorderedTables()[0]
 	for i := range o.x {
@@ -278,8 +282,9 @@ func TestUnorderedCoordinates(t *testing.T) {
 	require.InDelta(t, 1.5/problem.Design.Scaling.SD[1], float64(priors.Coefficients[1].Prior.SD), 1e-12)
 }
 
-// The maximum of the likelihood, and the coefficients at the maximum, equal the results of multinom
-// in R's nnet 7.3-18:
+// The test takes the coefficients that multinom of R's nnet 7.3-18 finds for this table. At these
+// coefficients the log likelihood must equal the maximum that R reports, and its gradient must be
+// zero.
 //
 //	multinom(y ~ x + z, reltol = 1e-14, abstol = 1e-14, maxit = 1000)
 func TestMultinom(t *testing.T) {
@@ -313,8 +318,10 @@ func TestMultinom(t *testing.T) {
 	}
 }
 
-// A run is trusted and agrees with the integral by definition and with chains, also if a category
-// never occurs or is separated by a predictor.
+// Runs on three tables, where categories may never occur or be separated by the predictor, must be
+// trusted. Their inclusion probabilities must agree with the ratio of two evidences by sums over
+// grids (threeCategories and nullCategories). For the table named usual they must also agree with
+// tempered chains over models and coefficients.
 func TestUnorderedRuns(t *testing.T) {
 	testkit.Slow(t)
 	tables := unorderedTables()
@@ -339,8 +346,12 @@ func TestUnorderedRuns(t *testing.T) {
 	}
 }
 
-// A stored run predicts probabilities of its own rows and of new rows. To compare runs, draws in
-// the file are mapped back to their coordinates. Probabilities come from the draws in the file.
+// A run is stored, opened again, and predicts two rows of a new table. For the second row the test
+// computes the probabilities of the three categories from each stored draw, by the definition of
+// the likelihood; their average over draws must equal the prediction. For the first row, whose
+// response is a:b, this category must get a probability above 0.8. Leave-one-out and the comparison
+// of the run with itself must give plausible numbers, and a response with an unknown label is an
+// error.
 func TestUnorderedPredictions(t *testing.T) {
 	dir := t.TempDir()
 	var text strings.Builder

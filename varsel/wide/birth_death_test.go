@@ -12,7 +12,8 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// TestBirthDeathUpdates compares the fields that many jumps have updated with fields computed anew.
+// TestBirthDeathUpdates adds and removes predictors many times, and compares the fields of the
+// state, which each jump updates, with fields computed anew.
 func TestBirthDeathUpdates(t *testing.T) {
 	search := searchOf(correlated(60, 7), 0)
 	lists, err := space.NewLists(slices.Repeat([]int{1}, 7), 5, 2)

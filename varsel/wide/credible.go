@@ -19,8 +19,8 @@ type CredibleSet struct {
 	Purity float64
 }
 
-// leastLead is the smallest inclusion probability of the most probable member of a credible set. A
-// set of less probable members would have about a hundred of them, and would single out none.
+// leastLead is the smallest inclusion probability of the most probable member of a credible set. If
+// no member were more probable, a set would need about a hundred members and would single out none.
 const leastLead = 0.01
 
 // CredibleSets returns disjoint credible sets, the set with the most probable member first. Models

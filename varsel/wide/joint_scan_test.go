@@ -99,7 +99,8 @@ func TestBestTriplesAreThoseOfAll(t *testing.T) {
 	}
 }
 
-// A pair is found even if 1,000 rows are added up to 60 sums for the inner products.
+// The inner products of columns are computed from 60 sums in place of 1,000 rows. The scan must
+// still find the same best pair, with the same gain, as from the rows.
 func TestPairsAreFoundInSums(t *testing.T) {
 	f := searchOf(hiddenPairs(likelihood.LogisticKind, 9, 1000, 60, [2]float64{1, 0}, 0, hiddenPair{first: 3, second: 28, disturbance: 4}), 1).fit()
 	f.find(nil)

@@ -11,8 +11,9 @@ import (
 	"github.com/transdim/vti/varsel/design"
 )
 
-// Searches, models, and processes of births and deaths (of predictors) give the same results from
-// known inner products as from rows with these inner products.
+// Evidences, screening, the scan of pairs and the process of births and deaths (of predictors) must
+// give the same numbers from known inner products of the columns as from rows with these inner
+// products.
 func TestKnownInnerProductsAreThoseOfTheRows(t *testing.T) {
 	const p, samples = 9, 40
 	from := correlated(samples, p)
