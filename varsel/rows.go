@@ -58,8 +58,9 @@ func (r *StoredRun) rows(fresh *table.Table, trials bool) (*predict.Rows, error)
 	return rows, nil
 }
 
-// wellCovered is a probability. If models with draws hold more, predictions ignore models without
-// draws. Half and twice the remainder give the same answers (docs/benchmarks/constants.md).
+// wellCovered is the smallest total probability with which the models that have draws stand for all
+// models. If their probability is smaller, predictions have a note that says so. Half and twice the
+// difference from 1 give the same answers (docs/benchmarks/constants.md).
 const wellCovered = 0.999
 
 // fillTerms pairs the draws of coefficients with their columns, in the units of the table.
