@@ -168,7 +168,8 @@ func exactProbabilities(t testing.TB, p *Problem) []float64 {
 	return logMass
 }
 
-// The sketch from which a network starts is near the exact posterior if the response is normal.
+// For 20 Gaussian tables, the sketch from which a network starts must give probabilities of models
+// whose total variation from the exact posterior is below 0.03.
 func TestSketchesAreNearTheExactPosterior(t *testing.T) {
 	f, err := NewFamily(FamilyConfig{Predictors: Range{2, 6}, Rows: Range{30, 80}})
 	require.NoError(t, err)
@@ -217,8 +218,9 @@ func TestFamiliesRefuseOtherTables(t *testing.T) {
 	}
 }
 
-// A column of ones in the table takes the place of the intercept, with the column's prior. No other
-// column that is in every model does so.
+// The table of the VTI paper has no intercept but a column of ones that is in every model. In the
+// family this column takes the position of the intercept, and keeps its prior standard deviation.
+// If one number of the column is changed, the table does not fit the family.
 func TestNetworksTakeColumnsOfOnes(t *testing.T) {
 	f, err := NewFamily(FamilyConfig{Model: ModelOptions{Likelihood: likelihood.RobustKind, Prior: Prior{Kind: UniformPrior}}, Predictors: Range{2, 8}, Rows: Range{20, 150}})
 	require.NoError(t, err)
@@ -304,9 +306,11 @@ func memberships(p []float64) []float64 {
 	return inclusionOf(logs)
 }
 
-// Where the weights of a network's answer are not trusted, the answer comes from the posterior over
-// models and sets of outliers, without training. The table has 12 rows and 5 predictors, and the
-// importance weights of its answer have a Pareto shape k̂ of 1.
+// For the table of this test, with 12 rows and 5 predictors, the importance weights of a network's
+// answer are unreliable (Pareto shape k̂ of 1). The run must then certify by chains over models and
+// sets of outliers, without training, and agree with the exact sum over sets of outliers. The
+// second time, with a network far from the answer, q(m) in the result must still be the network's
+// answer.
 func TestNetworksLeaveOutliersToTheCollapsedPosterior(t *testing.T) {
 	testkit.Long(t)
 	device, err := gpu.Open(gpu.CPU)
@@ -363,8 +367,8 @@ func spoil(t *testing.T, path string) {
 	require.NoError(t, checkpoint.WriteVariables(path, ctx, checkpoint.Info{Step: step, Settings: info.Settings}))
 }
 
-// Far too large steps do not spoil a network: it keeps the weights that are best on problems held
-// out from training, here the initial ones.
+// Training keeps the weights that are best on problems held out from it. After 12 steps at a rate
+// of 1, which is far too large, these must be the initial weights.
 func TestTrainingLeavesNoNetworkWorse(t *testing.T) {
 	device, err := gpu.Open(gpu.CPU)
 	require.NoError(t, err)
@@ -384,8 +388,10 @@ func TestTrainingLeavesNoNetworkWorse(t *testing.T) {
 	require.Equal(t, last.Start, last.Best)
 }
 
-// A wrong network never gives a wrong answer that is trusted. Here noise is added to a network's
-// weights. Tables are like its training tables, or have rows that contradict each other.
+// The test spoils a network by noise on its weights, so that its q(m) is wrong. It certifies the
+// answers for two tables like the training tables and two with contradicting rows, and compares
+// them with the exact sum over sets of outliers. A trusted answer may be off by at most four
+// standard errors plus 0.01.
 func TestWrongNetworksAreNotTrustedAndWrong(t *testing.T) {
 	device, err := gpu.Open(gpu.CPU)
 	require.NoError(t, err)

@@ -70,8 +70,8 @@ func (a *modelAnchors) approximation(t *testing.T, target *Target, index int, co
 	return mode, precision, active
 }
 
-// For a response without a noise scale, the approximation of every model has the mode and the
-// curvature of the log density, as found by finite differences.
+// For Poisson and logistic responses, the approximation of every model must have the mode and the
+// precisions that vti.Laplace finds from the computation graph of the log density.
 func TestAnchorsAreTheModesOfCounts(t *testing.T) {
 	for _, kind := range []likelihood.Kind{likelihood.PoissonKind, likelihood.LogisticKind} {
 		problem := smallProblem(t, kind, 12, ModelOptions{})
@@ -136,8 +136,9 @@ func TestApproximationOfNormalResponses(t *testing.T) {
 	}
 }
 
-// Tables whose noise is far from the prior of σ, and whose predictors are nearly copies of each
-// other, have finite approximations whose precision matrix has a Cholesky factor.
+// The predictors of the table are nearly copies of each other, and its known noise scale ranges
+// from 1e-12 to 1e6. The approximations of all models must be finite, and their precision matrices
+// must have a Cholesky factor.
 func TestApproximationsOfNastyTablesAreFinite(t *testing.T) {
 	for _, sigma := range []float64{1e-12, 1e-6, 1, 1e6} {
 		p := simulatedProblem(t, design.Simulation{Rows: 12, Predictors: 4, Effects: 2, Correlation: 0.999999, Likelihood: likelihood.RobustKind, Seed: 2},

@@ -9,8 +9,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Each of two effects among correlated predictors has a separate set, which is no larger than
-// needed. The other predictors are in no set.
+// Six models and the empty model have made-up probabilities, and the predictors form two blocks
+// with high correlations within each block. There must be one credible set in each block, with only
+// the members that it needs for the level.
 func TestCredibleSets(t *testing.T) {
 	models := [][]int{{0, 5}, {1, 5}, {0, 6}, {1, 6}, {2, 5}, {0, 5, 9}, {}}
 	probability := []float64{0.4, 0.2, 0.1, 0.1, 0.1, 0.07, 0.03}
