@@ -45,10 +45,9 @@ func (c *Certificate) EvidenceText() string {
 	return fmt.Sprintf("%.2f ± %.2g", c.LogEvidence, c.LogEvidenceSE)
 }
 
-// MissedByWeights compares two log evidences. The estimate of the argument modes comes from draws
-// around the modes that a search found, and the estimate of the argument weights from importance
-// weights of draws from a flow. The function describes by how much the second falls short of the
-// first, or returns "" if it does not, to within the errors. Weights estimate too little evidence
+// MissedByWeights describes by how much the log evidence of weights, importance weights of draws
+// from a flow, falls short of the log evidence of modes, draws around the modes that a search
+// found. It returns "" if it does not, to within the errors. Weights estimate too little evidence
 // where the flow misses a mode.
 func MissedByWeights(modes, weights *Certificate) string {
 	margin := agreeingEvidence + agreeingErrors*math.Hypot(modes.LogEvidenceSE, weights.LogEvidenceSE)

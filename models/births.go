@@ -26,8 +26,7 @@ const (
 	birthLongest = 1 << 17
 	birthThin    = 4
 	// birthESS is the number of effective draws at which chains end if no precision is requested.
-	// Once Config.Late reports that the time is over, chains end as soon as they have the number of
-	// effective draws that a trusted answer needs (verdict.DoubtfulESS).
+	// Once the time is over (Config.Late), verdict.DoubtfulESS effective draws suffice.
 	birthESS = 2000
 	// checkingRHat and checkingESS are the R-hat and the number of effective draws at which the
 	// tempered chains end, which check the answer.

@@ -106,8 +106,7 @@ type Certificate struct {
 	// larger than all weights drawn.
 	Missed float64
 
-	// mixedRHat is the R-hat above which chains count as not mixed; 0 stands for
-	// verdict.DoubtfulRHat.
+	// mixedRHat is the R-hat above which chains have not mixed; 0 stands for verdict.DoubtfulRHat.
 	mixedRHat float64
 	// unlisted is the probability of the models that an exact sum does not list.
 	unlisted float64

@@ -7,9 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Each case changes one diagnostic of a trusted certificate, such as the shape of its weights, the
-// R-hat of its chains or the error of a model's probability, to a value beyond its limit in package
-// verdict. The verdict must be as listed, and give this diagnostic as its only reason.
+// Each case takes one diagnostic of a trusted certificate, such as an R-hat or a standard error,
+// beyond its limit in package verdict, which must be the only reason for the listed verdict.
 func TestJudge(t *testing.T) {
 	nan := math.NaN()
 	for name, test := range map[string]struct {
@@ -45,9 +44,8 @@ func TestJudge(t *testing.T) {
 	require.Len(t, both.Reasons, 2)
 }
 
-// The test computes the probability of each site's outcome 1 in two ways: Frequencies, for all
-// sites at once, must equal Probability, called once for each site. It uses a complete and an
-// incomplete certificate.
+// The probabilities of outcome 1 at two sites by Frequencies, which takes many events at once, must
+// equal Probability, site by site, for a complete and an incomplete certificate.
 func TestFrequencies(t *testing.T) {
 	complete := &Certificate{Complete: true, Models: []Estimate{
 		{Code: []int32{0, 1}, Certified: 0.5, LogEvidenceSE: 0.1}, {Code: []int32{1, 1}, Certified: 0.3, LogEvidenceSE: 0.2}, {Code: []int32{1, 0}, Certified: 0.2, LogEvidenceSE: math.NaN()},

@@ -10,10 +10,9 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// The certificate of chains is compared with the certificate of populations. Chains that were
-// trusted become doubtful if the log evidence of the populations is one nat smaller or larger, or
-// if the populations themselves are doubtful. The reason names both log evidences. Chains that were
-// already doubtful keep their own reason alone.
+// Trusted chains become doubtful if the log evidence of populations is one nat smaller or larger,
+// or if the populations are doubtful themselves; the reason names both log evidences. Chains that
+// are doubtful already keep their own reason alone.
 func TestPopulationsMustAgree(t *testing.T) {
 	sp, err := space.NewSubsets(1, nil, [][]int{{0}})
 	require.NoError(t, err)

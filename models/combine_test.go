@@ -27,10 +27,9 @@ func TestClosedForms(t *testing.T) {
 	require.Equal(t, verdict.Trusted, verdict.Judge(s.Measured()).Verdict)
 }
 
-// The test estimates the evidences of three models 400 times by importance weights whose means are
-// known. The z-scores of the probabilities, and of the log evidence, must have standard deviation
-// 1. In every study, ESS must equal the effective number (Kish 1965) of the draws of all models
-// together.
+// The test estimates three evidences by importance weights of known means, 400 times. The z-scores
+// of probabilities and log evidence must have standard deviation 1, and ESS must equal the
+// effective number (Kish 1965) of the draws of all models together.
 func TestErrorsOfWeights(t *testing.T) {
 	const studies, draws = 400, 2000
 	random := rand.New(rand.NewPCG(1, 2))
@@ -100,11 +99,9 @@ func TestUnknownEvidences(t *testing.T) {
 	require.Equal(t, verdict.Failed, verdict.Judge(s.Measured()).Verdict)
 }
 
-// The standard errors of improbable models must be right too. The evidence of each of 2,000 models
-// is estimated from eight draws whose mean weight is known. With the error statedSE at most one log
-// evidence in 200 may be more than three errors off (with SE, one in 40 is). Below, a model with
-// unreliable weights gets a standard error from the upper bound of its evidence, limited by
-// mostBound.
+// The test estimates 2,000 evidences, each from eight draws of known mean weight. At most one log
+// evidence in 200 may be more than three times statedSE off (with SE it is one in 40). A model with
+// unreliable weights gets a standard error from the bound of its evidence, at most mostBound.
 func TestErrorsOfNegligibleModels(t *testing.T) {
 	random := stream.Rand(1, "few")
 	const tables = 2000
@@ -140,10 +137,9 @@ func TestEffectiveOf(t *testing.T) {
 	require.Equal(t, 100.0, EffectiveOf(math.Inf(1), 100))
 }
 
-// Three models have the same prior probability, and evidences 1, 3 and unknown. If the unknown
-// evidence has no upper bound, the third model counts with the largest known evidence, 3, so that
-// Missed is 3/7. Missed is 0 if the evidence has a bound or reliable weights, or if the prior
-// excludes the model.
+// Three models of equal prior probability have the evidences 1, 3 and unknown. If the unknown
+// evidence has no bound it counts as 3, so that Missed is 3/7. Missed is 0 if it has a bound or
+// reliable weights, or if the prior excludes the model.
 func TestUnbounded(t *testing.T) {
 	third := math.Log(1.0 / 3)
 	logPrior := []float64{third, third, third}

@@ -22,10 +22,9 @@ import (
 const (
 	// fittedIterations is the number of iterations of the chains after burn-in in the first round.
 	// Every further round doubles the total number of iterations. There are at most fittedRounds
-	// rounds, or roundsBeforeBirths with Config.BirthsNext. The third round makes birth-death
-	// chains needless for three of five tables of 300 rows and 600 to 1,500 predictors: these
-	// tables take 8 to 10 processor seconds, and 25 to 43 if birth-death chains follow the second
-	// round.
+	// rounds, or roundsBeforeBirths with Config.BirthsNext. For three of five tables of 300 rows
+	// and 600 to 1,500 predictors the third round suffices, in 8 to 10 processor seconds;
+	// birth-death chains after the second round take 25 to 43.
 	fittedIterations   = 300
 	fittedRounds       = 4
 	roundsBeforeBirths = 3

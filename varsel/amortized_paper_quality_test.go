@@ -15,12 +15,10 @@ import (
 	"github.com/transdim/vti/likelihood"
 )
 
-// The robust selection problem of the VTI paper gets an answer from a network that is hardly
-// trained (one step at a rate of 1e-9), so that the answer is nearly the approximation that
-// networks start from. The reference probabilities of models come from sequential Monte Carlo, with
-// an error of about 0.010 in total variation. The total variation between the reference and the
-// network's q(m) must be below 0.10, and between the reference and the certified probabilities
-// below 0.02.
+// A hardly trained network (one step at a rate of 1e-9) answers for the robust selection problem of
+// the VTI paper. The total variation from reference probabilities (sequential Monte Carlo, with an
+// error of about 0.010) must be below 0.10 for the network's q(m), and below 0.02 for the certified
+// answer.
 //
 //	go test -tags quality -v -run ThePaperProblem ./varsel
 func TestQualityOfNetworkOnThePaperProblem(t *testing.T) {

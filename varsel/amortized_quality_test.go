@@ -116,9 +116,8 @@ func certifiedQuality(t *testing.T, device *gpu.Device, f *Family) {
 		len(seconds), verdicts, trained, quick, prompt, median(seconds), quantile(seconds, 0.9), slices.Max(seconds), median(clock), quantile(clock, 0.9), mean(inclusionError), slices.Max(inclusionError))
 }
 
-// compareWithout runs the table again without the network. If this run is trusted too, its
-// inclusion probabilities may differ from the probabilities with the network by at most five
-// standard errors of the difference plus 0.002.
+// compareWithout runs the table again without the network. If this run is trusted, its inclusion
+// probabilities may differ from result by at most five standard errors plus 0.002.
 func compareWithout(t *testing.T, device *gpu.Device, p *Problem, result *Result, seed uint64) {
 	t.Helper()
 	other, err := Run(t.Context(), device, p, RunConfig{Precision: 0.005, Fit: vti.Config{Seed: 1_000_000 + seed}})

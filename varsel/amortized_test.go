@@ -218,9 +218,8 @@ func TestFamiliesRefuseOtherTables(t *testing.T) {
 	}
 }
 
-// The table of the VTI paper has no intercept but a column of ones that is in every model. In the
-// family this column takes the position of the intercept, and keeps its prior standard deviation.
-// If one number of the column is changed, the table does not fit the family.
+// The VTI paper's table has a column of ones in every model instead of an intercept. In the family
+// it takes the intercept's position and keeps its prior. No other such column does.
 func TestNetworksTakeColumnsOfOnes(t *testing.T) {
 	f, err := NewFamily(FamilyConfig{Model: ModelOptions{Likelihood: likelihood.RobustKind, Prior: Prior{Kind: UniformPrior}}, Predictors: Range{2, 8}, Rows: Range{20, 150}})
 	require.NoError(t, err)
@@ -306,11 +305,9 @@ func memberships(p []float64) []float64 {
 	return inclusionOf(logs)
 }
 
-// For the table of this test, with 12 rows and 5 predictors, the importance weights of a network's
-// answer are unreliable (Pareto shape k̂ of 1). The run must then certify by chains over models and
-// sets of outliers, without training, and agree with the exact sum over sets of outliers. The
-// second time, with a network far from the answer, q(m) in the result must still be the network's
-// answer.
+// For this table of 12 rows and 5 predictors, importance weights of a network's answer have a
+// Pareto shape k̂ of 1. The run must certify by chains over models and sets of outliers, without
+// training, and agree with the exact sum over sets of outliers, even if the network is spoiled.
 func TestNetworksLeaveOutliersToTheCollapsedPosterior(t *testing.T) {
 	testkit.Long(t)
 	device, err := gpu.Open(gpu.CPU)
@@ -388,10 +385,9 @@ func TestTrainingLeavesNoNetworkWorse(t *testing.T) {
 	require.Equal(t, last.Start, last.Best)
 }
 
-// The test spoils a network by noise on its weights, so that its q(m) is wrong. It certifies the
-// answers for two tables like the training tables and two with contradicting rows, and compares
-// them with the exact sum over sets of outliers. A trusted answer may be off by at most four
-// standard errors plus 0.01.
+// The test adds noise to a network's weights and certifies its answers, for two tables like the
+// training tables and two with contradicting rows. A trusted answer may be off from the exact sum
+// over sets of outliers by at most four standard errors plus 0.01.
 func TestWrongNetworksAreNotTrustedAndWrong(t *testing.T) {
 	device, err := gpu.Open(gpu.CPU)
 	require.NoError(t, err)

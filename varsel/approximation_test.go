@@ -136,9 +136,8 @@ func TestApproximationOfNormalResponses(t *testing.T) {
 	}
 }
 
-// The predictors of the table are nearly copies of each other, and its known noise scale ranges
-// from 1e-12 to 1e6. The approximations of all models must be finite, and their precision matrices
-// must have a Cholesky factor.
+// With predictors that are nearly copies of each other and known noise scales from 1e-12 to 1e6,
+// approximations must be finite, and their precision matrices must have a Cholesky factor.
 func TestApproximationsOfNastyTablesAreFinite(t *testing.T) {
 	for _, sigma := range []float64{1e-12, 1e-6, 1, 1e6} {
 		p := simulatedProblem(t, design.Simulation{Rows: 12, Predictors: 4, Effects: 2, Correlation: 0.999999, Likelihood: likelihood.RobustKind, Seed: 2},

@@ -161,10 +161,9 @@ func nullEvidence(o orderedTable) float64 {
 	return sum
 }
 
-// With one predictor there are two models. The evidence of each, estimated from weighted draws
-// around its mode, must agree with a reference: without the predictor a closed form, and with it
-// the closed form plus a difference of two sums on a grid (cumulativeEvidence). A comparison fails
-// by chance in one of 150,000 cases, and there are 32 comparisons at most.
+// The evidences of both models, by weighted draws around modes, must agree with the closed form
+// without the predictor, and with sums on a grid with it (cumulativeEvidence). The limit gives a
+// false alarm in one of 150,000 comparisons, and there are at most 32.
 func TestOrderedEvidences(t *testing.T) {
 	testkit.Slow(t)
 	for _, o := range orderedTables() {
@@ -190,9 +189,9 @@ func TestOrderedEvidences(t *testing.T) {
 	}
 }
 
-// The log density by the computation graph must agree with the log density that the Go code gives
-// for its draws. Draws that are converted to the scale of the table and back must be unchanged, and
-// must give the same probabilities of the categories on both scales.
+// The computation graph must give the log density that the Go code gives for draws of the
+// parameters. Draws converted to the scale of the table and back must be unchanged, and give the
+// same probabilities of the categories on both scales.
 func TestOrderedCoordinates(t *testing.T) {
 	for _, kind := range []likelihood.Kind{likelihood.CumulativeLogitKind, likelihood.CumulativeProbitKind} {
 		o := orderedTables()[0]

@@ -39,10 +39,9 @@ func coldVariation(t *testing.T, device *gpu.Device, problem *Problem, oracle ma
 	return variation
 }
 
-// The flow starts as the identity, as in the VTI paper. The total variation between the fitted q(m)
-// and the reference probabilities must be below 0.1, for both kinds of belief that the surrogate
-// can hold about the evidences. If q(m) learns from the first step on, it settles on the models
-// that were fitted first, and the total variation must exceed 0.5.
+// With either form of the surrogate's belief about evidences, q(m) must come within a total
+// variation of 0.1 of the reference. If q(m) learns from the first step on, it settles on the
+// models that were fitted first, and the total variation must exceed 0.5.
 func TestColdStartOfTheSurrogate(t *testing.T) {
 	device, err := gpu.Open(gpu.CPU)
 	require.NoError(t, err)

@@ -241,9 +241,8 @@ func TestInclusionFile(t *testing.T) {
 	}
 }
 
-// Prior inclusion probabilities of single predictors are refused if heredity restricts the models,
-// if there are not as many probabilities as predictors, or if the largest size of a model is not
-// above the sum of the probabilities.
+// Prior inclusion probabilities are refused under heredity, if their number is not the number of
+// predictors, or if their sum reaches the largest size of a model.
 func TestInclusionPriorRefusals(t *testing.T) {
 	d, err := NewDesign(correlated(t, likelihood.GaussianKind, 30, 3, 1), DesignOptions{Target: "y", Exclude: []string{"o"}, Interactions: []string{"x0:x1"}})
 	require.NoError(t, err)

@@ -35,10 +35,9 @@ func ridge(t *testing.T, file string, options DesignOptions, prior space.Prior) 
 }
 
 // If the number of coefficients of a model is close to the number of rows, its posterior is a ridge
-// along which the shape grows without bound. Answers without training must be trusted and agree
-// with inclusion probabilities and evidences by quadrature, which are known to two or three digits
-// (testdata/README.md). The largest standard error of a probability is 0.0035, so that a limit of
-// 0.012 gives a false alarm in one of 1,000 seeds.
+// along which the shape grows without bound. Answers without training must agree with quadrature
+// (testdata/README.md), known to two or three digits. The largest standard error of a probability
+// is .0035, so that a limit of .012 gives a false alarm in one of 1,000 seeds.
 func TestRidges(t *testing.T) {
 	testkit.Slow(t)
 	device, err := gpu.Open(gpu.CPU)

@@ -106,10 +106,9 @@ func TestProposalsEstimateEvidences(t *testing.T) {
 	}
 }
 
-// For responses with a second parameter, the evidence of the model with only an intercept,
-// estimated from draws around its mode, must agree with a sum over a grid of the intercept and the
-// logarithm of this parameter. The grid covers all modes. The limit gives a false alarm in one of
-// 150,000 comparisons, and there are 10.
+// For responses with a second parameter, the evidence of an intercept alone, by draws around its
+// mode, must agree with a sum over a grid of the intercept and the log of this parameter. The limit
+// gives a false alarm in one of 150,000 comparisons, and there are 10.
 func TestProposalsOfShapesEstimateEvidences(t *testing.T) {
 	testkit.Slow(t)
 	const points, shapeStep = 150, 0.08
@@ -149,9 +148,8 @@ func TestProposalsOfShapesEstimateEvidences(t *testing.T) {
 	}
 }
 
-// The mode is far from the start of Newton's method: counts are in the millions, or a predictor
-// separates a binary response. Draws around the mode that the method finds must have weights with a
-// Pareto shape below 0.5, and more than 800 of 2,000 draws must be effective.
+// Newton's method must find modes far from its start, for counts of millions and for a binary
+// response that a predictor separates: weights of draws around the mode have small k̂.
 func TestModesFarAway(t *testing.T) {
 	rows := 40
 	x, counts, separated := make([]float64, rows), make([]float64, rows), make([]float64, rows)

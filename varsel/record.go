@@ -134,10 +134,10 @@ const (
 	mostListSteps = 750
 )
 
-// Training returns the settings fit, with the number of steps filled in if it is not set. It also
-// fills in the embedding of lists and, under heavy tails, the share of steps on a tempered target.
-// It sets no share of tempered steps if the flow starts from the identity, when q(m) starts to
-// learn only after the flow.
+// Training returns the settings fit, with the number of steps filled in if it is 0, with the
+// embedding of lists and, under heavy tails, with the share of steps on a tempered target. This
+// share stays 0 if the flow starts from the identity, when q(m) starts to learn only after the
+// flow.
 func (p *Problem) Training(fit vti.Config) vti.Config {
 	if fit.Steps == 0 {
 		fit.Steps = fewSteps

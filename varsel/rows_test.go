@@ -168,8 +168,7 @@ func TestLeaveOneOutIsThatOfRefits(t *testing.T) {
 	n, dim := full.X.Dims()
 	drawn, err := stored.readDraws()
 	require.NoError(t, err)
-	// standardError, below, returns the standard error of the log of the mean of a row's inverse
-	// densities.
+	// standardError, below, gives the standard error of the log of a row's mean inverse density.
 	response, columns := problem.Design.Response(), make([][]float64, dim)
 	for j := range columns {
 		columns[j] = problem.Design.Column(j)

@@ -175,11 +175,10 @@ func (p *Problem) Start(text string) ([]int32, error) {
 	return p.models().code(members), nil
 }
 
-// startSites bounds the sizes of the models in which chains start. With up to startSites
-// predictors, the share of the predictors in such a model ranges from 0 to 1. With n > startSites
-// predictors the largest share is (startSites/n)², because a model with many wrong predictors
-// explains the data by accident. If startSites is halved or quartered, R-hat is larger in most runs
-// on 40 and 100 predictors (docs/benchmarks/constants.md).
+// startSites bounds the models in which chains start. With up to startSites predictors, the share
+// of them in such a model ranges from 0 to 1. With n > startSites predictors the largest share is
+// (startSites/n)², because many wrong predictors explain data by accident. With a half or a quarter
+// of startSites, most runs on 40 and 100 predictors mix worse (docs/benchmarks/constants.md).
 const startSites = 32
 
 // spreadStarts draws for every chain a model in which the chain starts, sparse for some chains and

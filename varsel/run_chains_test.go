@@ -90,10 +90,8 @@ func TestSpreadStarts(t *testing.T) {
 	require.Equal(t, problem.spreadStarts(8, 3), problem.spreadStarts(16, 3)[:8])
 }
 
-// A search among the 2^45 subsets of 45 predictors under strong heredity must find the three
-// predictors that matter. Chains that start from the models of spreadStarts do. Chains that start
-// from models that the sampler itself chooses get stuck, and give one of the three an inclusion
-// probability below 0.9.
+// Among 2^45 models with strong heredity, chains that start from the models of spreadStarts must
+// find the three predictors that matter. Chains whose starts the sampler chooses must get stuck.
 func TestChainsUnderHeredity(t *testing.T) {
 	testkit.Slow(t)
 	problem := productsProblem(t, ModelOptions{})

@@ -63,10 +63,9 @@ func TestListsAgreeWithEnumeration(t *testing.T) {
 	}
 }
 
-// Models are lists of at most two of 21 predictors, so few that all codes can be summed over.
-// Exactly the codes that are valid lists must have a positive prior probability, with sum 1. The
-// certificate must be trusted, list all 232 models, and agree with the exact inclusion
-// probabilities and log evidence.
+// For lists of at most two of 21 predictors, exactly the codes that are valid lists must have a
+// positive prior probability. The certificate must list all 232 models and agree with the exact
+// sum.
 func TestListsThatCanBeEnumerated(t *testing.T) {
 	problem := slotProblem(t, correlated(t, likelihood.GaussianKind, 40, 20, 2), DesignOptions{},
 		ModelOptions{Sigma: 1, Prior: Prior{Kind: BetaBinomialPrior, A: 1, B: 1, MaxSize: 2}})
@@ -96,9 +95,8 @@ func TestListsThatCanBeEnumerated(t *testing.T) {
 	require.InDelta(t, float64(*exact.LogEvidence), float64(*result.LogEvidence), 4*float64(*result.LogEvidSE)+1e-3)
 }
 
-// For 110 predictors an answer is found without training. It must be trusted and report no numbers
-// of q, which is never evaluated. The log evidences of three models, computed from inner products
-// of columns, must equal the log evidences computed from rows.
+// A run that needs no training must report no numbers of q. The log evidences of three models by
+// inner products of columns must equal the log evidences by rows.
 func TestAnswerWithoutQ(t *testing.T) {
 	problem := slotProblem(t, correlated(t, likelihood.GaussianKind, 120, 110, 4), DesignOptions{}, ModelOptions{Prior: Prior{Kind: BetaBinomialPrior, A: 1, B: 1, MaxSize: 5}})
 	require.NotNil(t, problem.Target.Products)

@@ -143,9 +143,8 @@ func answer(t testing.TB, p *Problem) (*exact.Answer, *vti.Certificate) {
 	return a, c
 }
 
-// The answer from z-scores, and the answer from coefficients with standard errors, must equal the
-// answer from the rows up to rounding: log evidences of the standardised response, inclusion
-// probabilities, and means of coefficients (which z-scores alone do not give).
+// z-scores, or coefficients with standard errors, must give the answer of the rows up to rounding:
+// log evidences, inclusion probabilities and (not from z-scores) means of coefficients.
 func TestStatisticsAreSufficient(t *testing.T) {
 	r := newRegion(rand.New(rand.NewPCG(1, 2)), 300, 9, 0.1)
 	rows, _ := answer(t, r.rows(t))
@@ -201,10 +200,9 @@ func TestStatisticsOfManyPredictors(t *testing.T) {
 	}
 }
 
-// Each case puts one fault into the summary statistics of 20 tables, and compares inclusion
-// probabilities with the answer from the rows. It bounds the number of wrong answers (off by more
-// than 0.1) that are trusted, and may require a number of doubtful verdicts. A wrong number of
-// rows, and correlations from other people that are not declared as such, may go unnoticed.
+// Each case puts one fault into the statistics of 20 tables. It limits the number of trusted
+// answers that are off by more than a tenth, and may require doubtful verdicts. A wrong number of
+// rows, and undeclared correlations of other people, may pass unnoticed.
 func TestStatisticsThatContradict(t *testing.T) {
 	testkit.Slow(t)
 	const tables, n, p = 20, 2000, 10

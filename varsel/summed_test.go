@@ -83,9 +83,8 @@ func TestEvidencesFoundTogether(t *testing.T) {
 	}
 }
 
-// In a sum over all models of 17 predictors, the log evidences of the first 200 listed models must
-// equal the evidences of single models. The probabilities of the listed models must sum to 1, to
-// within 1e-8.
+// The log evidences of the first 200 models in a sum must equal the evidences of single models, and
+// the probabilities of all listed models must sum to 1, to within 1e-8.
 func TestSumModels(t *testing.T) {
 	testkit.Slow(t)
 	problem := manyModels(t, Prior{})

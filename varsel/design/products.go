@@ -23,8 +23,7 @@ type Products struct {
 	// squares is the sum of squares of the response in the rows. beyond is the sum of squares of
 	// the response outside the rows, which no column can reduce.
 	squares, beyond float64
-	// leastPivot and leastLeft are the limits below which Model returns false, since digits are
-	// lost.
+	// leastPivot and leastLeft are the limits below which Model has lost digits and returns false.
 	leastPivot, leastLeft float64
 }
 

@@ -44,8 +44,7 @@ type Problem struct {
 	// coefficients in Always and log σ then have flat priors.
 	Slab Slab
 	// Prior is the prior over models. Allowed, when set, reports whether a model is possible.
-	// LogMass is the log of the total probability of all possible models, by which Prior is
-	// divided.
+	// LogMass is the log of the total probability of possible models, by which Prior is divided.
 	Prior   space.Prior
 	Allowed func(code []int32) bool
 	LogMass float64

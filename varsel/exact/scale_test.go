@@ -60,10 +60,9 @@ func TestEnumerateUnknownSigma(t *testing.T) {
 	}
 }
 
-// TestEvidenceOfFewerNodes compares evidences from few values of log σ (Model.Evidence) with
-// evidences from the larger number of values that draws need (Model.Posterior). It also checks that
-// the density of log σ only falls outside the bounds between which peaks are searched. The models
-// have one row to thousands, tiny to large noise, and narrow and wide priors.
+// TestEvidenceOfFewerNodes compares Model.Evidence with the evidence of Model.Posterior, a sum over
+// more values of log σ. It also checks that the density of log σ has no peak outside the search
+// bounds. Models have one row to thousands, tiny to large noise, and narrow and wide priors.
 func TestEvidenceOfFewerNodes(t *testing.T) {
 	check := func(m *Model, prior Noise) (several bool) {
 		p, err := m.Posterior(prior)
@@ -109,9 +108,8 @@ func TestEvidenceOfFewerNodes(t *testing.T) {
 	}
 }
 
-// The response depends on one of two predictors, with noise of 1e-9, 1e-6 or 1e-4. The most
-// probable model must be the true one. The posterior mean of σ must be within 60 % of the noise in
-// the data, and between the quantiles of σ.
+// For noise of 1e-9 to 1e-4 of a response of size one, the most probable model must be the true
+// one, and the posterior mean of σ within 60 % of the noise.
 func TestEnumerateResolvesLittleNoise(t *testing.T) {
 	noisy := func(noise float64) Problem {
 		p := randomProblem(4, 20, [][]int{{1}, {2}}, 3)

@@ -12,8 +12,8 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// TestBirthDeathUpdates adds and removes predictors many times, and compares the fields of the
-// state, which each jump updates, with fields computed anew.
+// TestBirthDeathUpdates adds and removes predictors, and compares updated fields with fields
+// computed anew.
 func TestBirthDeathUpdates(t *testing.T) {
 	search := searchOf(correlated(60, 7), 0)
 	lists, err := space.NewLists(slices.Repeat([]int{1}, 7), 5, 2)

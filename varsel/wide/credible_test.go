@@ -9,9 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Six models and the empty model have made-up probabilities, and the predictors form two blocks
-// with high correlations within each block. There must be one credible set in each block, with only
-// the members that it needs for the level.
+// The predictors form two blocks, correlated within. Made-up probabilities of models must give one
+// credible set in each block, with only the members that it needs for the level.
 func TestCredibleSets(t *testing.T) {
 	models := [][]int{{0, 5}, {1, 5}, {0, 6}, {1, 6}, {2, 5}, {0, 5, 9}, {}}
 	probability := []float64{0.4, 0.2, 0.1, 0.1, 0.1, 0.07, 0.03}

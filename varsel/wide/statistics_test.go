@@ -11,9 +11,8 @@ import (
 	"github.com/transdim/vti/varsel/design"
 )
 
-// Evidences, screening, the scan of pairs and the process of births and deaths (of predictors) must
-// give the same numbers from known inner products of the columns as from rows with these inner
-// products.
+// Evidences, screening, scans of pairs, and births and deaths (of predictors) must give the same
+// numbers from known inner products of the columns as from rows.
 func TestKnownInnerProductsAreThoseOfTheRows(t *testing.T) {
 	const p, samples = 9, 40
 	from := correlated(samples, p)
