@@ -60,7 +60,7 @@ func structured(t *testing.T) *Problem {
 	return problem
 }
 
-// sumsOf returns exact sums over sets of outliers, for more rows than a run sums over.
+// sumsOf returns exact sums over sets of outliers, without the limit on rows that runs have.
 func sumsOf(problem *Problem) *regression.Assignments {
 	return regression.NewAssignments(&problem.Target.Regression, 0.1, 10)
 }

@@ -10,9 +10,9 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// The density computed from a deviation from the mode equals the density that its draw returned:
-// the matrix that gives distances along axes is the inverse of the axes. The test checks every node
-// of a ridge, with equal and with different scales of the two sides of an axis.
+// drawStep returns a step from the mode with its log density; logStep must compute the same density
+// from the step alone. The test checks every node of a ridge, with equal and with different scales
+// of the two sides of an axis.
 func TestStepsBetweenWalls(t *testing.T) {
 	problem := ridge(t, "s_weibull_40_3_2_11", DesignOptions{Likelihood: likelihood.WeibullKind, Censored: "cens"}, space.Prior{})
 	line, err := newLaplaceLine(problem.Target, problem.Target.active([]int32{1, 1, 1}))

@@ -63,7 +63,7 @@ func TestDegenerateOnes(t *testing.T) {
 	require.NoError(t, err)
 	assert.Zero(t, d.Scaling.Level)
 
-	// If no column is constant, scaled copies are equal, and shifted copies are not.
+	// Without a constant column, scaled copies are duplicates, and shifted copies are not.
 	d, err = New(data, Options{Target: "y", NoIntercept: true, Exclude: []string{"one", "minus", "flag"}})
 	require.NoError(t, err)
 	assert.Equal(t, -1, d.Scaling.Level)

@@ -144,10 +144,10 @@ func length(x []float64) float64 {
 	return floats.Norm(x, 2)
 }
 
-// orthogonalise rotates lines in place until they are orthogonal, by one-sided Jacobi rotations,
-// and applies the rotations to the numbers c, one for each line. After triangularise it computes
-// even small singular values of badly scaled columns accurately, in few sweeps (Drmač and Veselić
-// 2008).
+// orthogonalise rotates the vectors in lines until they are orthogonal, by one-sided Jacobi
+// rotations in place, and applies the rotations to the numbers c, one for each vector. After
+// triangularise it computes even small singular values of badly scaled columns accurately, in few
+// sweeps (Drmač and Veselić 2008).
 func orthogonalise(lines [][]float64, c []float64) {
 	const sweeps = 40 // 2 to 5 are enough
 	if len(lines) == 0 {

@@ -108,7 +108,7 @@ func TestEvidenceOfFewerNodes(t *testing.T) {
 	}
 }
 
-// For noise of 1e-9 to 1e-4 of a response of size one, the most probable model must be the true
+// For noise of 1e-9 to 1e-4 and a response of size one, the most probable model must be the true
 // one, and the posterior mean of σ within 60 % of the noise.
 func TestEnumerateResolvesLittleNoise(t *testing.T) {
 	noisy := func(noise float64) Problem {

@@ -32,7 +32,7 @@ type jointScan struct {
 	squares   float64   // S, the squared length of the residual responses
 	freedom   float64   // ν, the number of rows minus the number of columns of the model; 0 if φ is known
 	alone     []float64 // gain of each column alone in nats, at least 0
-	price     []float64 // alone, plus the least that the prior of the column costs a pair, in nats
+	price     []float64 // gain of each column alone, plus the least that its prior costs a pair, in nats
 
 	short   []float64 // columns with rows added up [C·lengths], from which inner products are computed
 	lengths int
@@ -331,7 +331,8 @@ func (h *bestJoint) add(one jointGain) {
 	}
 }
 
-// look considers column c with each column numbered from or higher, given their inner products.
+// look considers the pairs of column c with all columns from number from on, given the inner
+// products of c with these columns.
 func (h *bestJoint) look(c, from int, products []float64) {
 	s, b := h.scan, h.scan.along[c]
 	bb, needed := b*b, s.needed(h.least+s.price[c])
@@ -365,8 +366,8 @@ func (s *jointScan) inner(c, d int) float64 {
 	return r[0]
 }
 
-// inners writes the inner products of column c with the columns numbered from, from+1, … to the
-// slice to. columns [C·rows] holds the columns, with all rows or with rows added up.
+// inners writes to the slice to the inner products of column c with the columns from number from
+// on. columns [C·rows] holds the columns, with all rows or with rows added up.
 func (s *jointScan) inners(to []float64, c, from int, columns []float64, rows int) {
 	vectors.DotRows(to, columns[from*rows:(from+len(to))*rows], rows, columns[c*rows:(c+1)*rows])
 	if s.known != nil {

@@ -37,8 +37,8 @@ func (s *jointScan) bestTriples(most int) []jointGain {
 }
 
 // lookAtTriples considers columns c and d with every later column, given all inner products [C,C].
-// After projection off c and d, the later column has squared length rest and the inner product more
-// with the residual responses: it explains more²/rest further squares.
+// After projection off c and d, the later column explains m²/q further squares, where q is its
+// squared length (rest in the code) and m its inner product with the residual responses (more).
 func (h *bestJoint) lookAtTriples(c, d int, products []float64) {
 	s, count := h.scan, len(h.scan.predictor)
 	ofC, ofD := products[c*count:(c+1)*count], products[d*count:(d+1)*count]
