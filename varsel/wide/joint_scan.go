@@ -331,8 +331,8 @@ func (h *bestJoint) add(one jointGain) {
 	}
 }
 
-// look considers the pairs of column c with all columns from number from on, given the inner
-// products of c with these columns.
+// look considers the pairs of column c with the column whose number is the argument from and with
+// the columns after it. products holds the inner products of these pairs.
 func (h *bestJoint) look(c, from int, products []float64) {
 	s, b := h.scan, h.scan.along[c]
 	bb, needed := b*b, s.needed(h.least+s.price[c])
@@ -366,8 +366,9 @@ func (s *jointScan) inner(c, d int) float64 {
 	return r[0]
 }
 
-// inners writes to the slice to the inner products of column c with the columns from number from
-// on. columns [C·rows] holds the columns, with all rows or with rows added up.
+// inners computes the inner products of column c with the column whose number is the argument from
+// and with the columns after it. It fills the slice named to. columns [C·rows] holds the columns,
+// with all rows or with rows added up.
 func (s *jointScan) inners(to []float64, c, from int, columns []float64, rows int) {
 	vectors.DotRows(to, columns[from*rows:(from+len(to))*rows], rows, columns[c*rows:(c+1)*rows])
 	if s.known != nil {
