@@ -13,8 +13,8 @@ import (
 	"github.com/transdim/vti/run"
 )
 
-// The record of a run restores the problem and the true graph, and detects a changed table. A
-// record with an unknown kind of evidence is refused, and the error names the kind.
+// A record that is written to a run directory and read again gives the same problem. It is an error
+// if the table has changed since the run began.
 func TestRecord(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "data.csv")
 	require.NoError(t, os.WriteFile(path, []byte(dagtest.CSV([]string{"a", "b"}, [][]float64{{1, 2}, {2, 1}, {4, 4}})), 0o644))

@@ -18,8 +18,8 @@ import (
 	"github.com/transdim/vti/lab/testkit"
 )
 
-// Chains over graphs with too many nodes for sums over all graphs write files, parameters and
-// metrics. The same seed gives the same answer.
+// Sums over all graphs of 16 nodes are impossible, so that the method is chains over graphs. Their
+// answer finds the true edges (an AUROC above 0.9), and the same seed gives the same answer.
 func TestRunGraphChains(t *testing.T) {
 	testkit.Slow(t)
 	s, err := sem.Simulate(sem.Simulation{Nodes: 16, Rows: 120, ExpectedDegree: 1, Mechanism: sem.Linear, Seed: 2})

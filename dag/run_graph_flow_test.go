@@ -144,7 +144,8 @@ func TestRunGraphFlowOfNetworks(t *testing.T) {
 }
 
 // The search for probable sets of parents starts from empty sets and changes one parent at a time.
-// It finds all sets of a chain of three nodes, and reports the probability of the sets it added.
+// With three nodes it lists all sets of parents, and the sets that it added have more than half of
+// the probability.
 func TestGrowth(t *testing.T) {
 	p, err := score.NewProblem(dagtest.Chain(t, 60, tables.DataOptions{}), score.ModelOptions{Mechanism: sem.Linear}, tables.Constraints{})
 	require.NoError(t, err)

@@ -21,8 +21,8 @@ import (
 	"github.com/transdim/vti/lab/testkit"
 )
 
-// A run of particles over three nodes has the same answer for the same seed, and small errors of
-// its evidences. A network finds a dependence that no linear mechanism can describe.
+// A run of particles over three nodes has the same answer for the same seed. For two seeds, log
+// evidences and edge probabilities agree within their stated errors.
 func TestRunParticles(t *testing.T) {
 	p, err := score.NewProblem(dagtest.Chain(t, 40, tables.DataOptions{}), score.ModelOptions{Mechanism: sem.MLP, Hidden: 2}, tables.Constraints{})
 	require.NoError(t, err)

@@ -15,8 +15,9 @@ import (
 	"github.com/transdim/vti/modelcheck"
 )
 
-// TestCheckModel checks that data of linear mechanisms pass the model check. The check also names
-// the node and the row of an outlier, and a node that is the square of its parent.
+// TestCheckModel checks that data of linear mechanisms pass the model check. In data with an
+// outlier and a node that is the square of another node, the check names the node and the line of
+// the outlier, and the column along which there is curvature.
 func TestCheckModel(t *testing.T) {
 	random := rand.New(rand.NewPCG(11, 12))
 	rows := make([][]float64, 200)

@@ -19,8 +19,9 @@ import (
 	"github.com/transdim/vti/lab/testkit"
 )
 
-// Total effects of linear mechanisms are (I − B)⁻¹, with B the matrix of weights by effect and
-// cause. Total effects of networks whose ReLU units are all on are products of weights.
+// Total effects of linear mechanisms agree with the entries of (I − B)⁻¹, where B holds the weights
+// by effect and cause. Total effects of networks whose ReLU units are all on agree with products of
+// weights.
 func TestTotalEffectsOfAGraph(t *testing.T) {
 	p, err := score.NewProblem(dagtest.Chain(t, 30, tables.DataOptions{}), score.ModelOptions{}, tables.Constraints{})
 	require.NoError(t, err)

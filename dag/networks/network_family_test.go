@@ -273,8 +273,8 @@ func TestPilotErrors(t *testing.T) {
 }
 
 // A line is fitted to the gaps between log evidences by precise and by pilot runs, as a function of
-// the number of parents. It goes through gaps on a line. If all families have the same number of
-// parents, it is constant at the mean gap.
+// the number of parents. For gaps on a line, the fitted line is near them. If all families have the
+// same number of parents, the fitted line is constant at the mean gap.
 func TestFitGaps(t *testing.T) {
 	shift, scatter := fitGaps([]float64{1, 2, 3, 4, 1, 2, 3, 4, 1, 2, 3, 4}, []float64{0, 5, 10, 15, 0, 5, 10, 15, 0, 5, 10, 15})
 	require.InDelta(t, 20, shift(5), 1.5)
@@ -285,12 +285,13 @@ func TestFitGaps(t *testing.T) {
 	require.Equal(t, 3.0, scatter)
 }
 
-// A gain of log evidences from longer moves of particles lowers the verdict only if it changes edge
-// probabilities. A gain of zero for all sets of parents does not.
+// The test sets the gain of log evidences from longer moves of particles: zero for all sets of
+// parents, or 30 nats for each parent after the first. Only the second gain changes an edge
+// probability by more than 0.1.
 func TestUnsettledParticles(t *testing.T) {
 	p := networkProblem(t, 10, score.ModelOptions{})
 	for _, test := range []struct {
-		rise float64 // rise of the log evidence for each parent
+		rise float64 // rise of the log evidence for each parent after the first
 		want bool
 	}{{0, false}, {30, true}} {
 		s := NewScores(p, 1, 0, func(string) {})
@@ -389,7 +390,7 @@ func logNormalOf(x, mean, sd float64) float64 {
 	return -dgraph.Square((x-mean)/sd)/2 - math.Log(sd) - score.HalfLog2Pi
 }
 
-// After the time limit, only nodes with few parents get pilot runs.
+// After the time limit no precise runs begin, but nodes with few parents still get pilot runs.
 func TestParticlesEndInTime(t *testing.T) {
 	s := NewScores(networkProblem(t, 10, score.ModelOptions{}), 1, 0, func(string) {})
 	s.MaxTime = time.Nanosecond

@@ -10,8 +10,9 @@ import (
 	"github.com/transdim/vti/dag/tables"
 )
 
-// A column that other columns determine without noise is refused with the names of these columns.
-// It is not refused with a noise of a millionth, with few rows, or with a known noise scale.
+// A column that other columns determine without noise is refused, and the error names these
+// columns. It is accepted with a noise of a millionth or a known noise scale. With few rows,
+// independent columns are accepted, although they can reproduce each other, but a copy is refused.
 func TestColumnsWithoutNoise(t *testing.T) {
 	random := randomOf(3)
 	problem := func(rows int, options ModelOptions, make func() []float64) error {

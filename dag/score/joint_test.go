@@ -104,8 +104,8 @@ func TestJointGivesFamilies(t *testing.T) {
 	}
 }
 
-// TestJointOfMixedTables checks that the log evidence of a set does not depend on the order of its
-// columns, and that columns which predict a category or a number raise it more than other columns.
+// TestJointOfMixedTables checks that the log evidence of a set of columns does not depend on the
+// order in which the columns are listed.
 func TestJointOfMixedTables(t *testing.T) {
 	p := jointProblem(t, 200, []int{0, 3, 0, 2, 0, 4}, ModelOptions{Mechanism: sem.Mixed})
 	values := map[dgraph.Set]float64{}

@@ -61,8 +61,8 @@ func TestExactScoresAgainstTheDensity(t *testing.T) {
 	}
 }
 
-// A row in which a node was set from outside counts for the children of the node, but not for the
-// node itself.
+// Rows in which a node was set from outside do not count for this node. Its log evidence without
+// parents agrees with a normal density of the other rows.
 func TestInterventionsDropTheNodesOwnTerm(t *testing.T) {
 	rows := chainRows(20)
 	text := "a,b,c,set\n"

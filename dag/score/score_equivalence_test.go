@@ -118,8 +118,8 @@ func TestScoresOfEquivalentGraphs(t *testing.T) {
 	}
 }
 
-// The joint density of BGe integrates over its parameters to the evidence, and draws have the mean
-// of this density.
+// The joint density of BGe, summed over a grid of the weight and log σ, agrees with the evidence.
+// Means and mean squares of draws agree with the same sum.
 func TestBGePosterior(t *testing.T) {
 	random := dagtest.Random(21)
 	rows := make([][]float64, 9)

@@ -121,8 +121,8 @@ func TestExactScoresOfFewRows(t *testing.T) {
 	}
 }
 
-// Log evidences stay accurate if a parent explains a node to the tenth digit, so that sums of
-// squares cannot distinguish the residual from rounding.
+// Log evidences agree with 300-bit arithmetic if parents explain a node up to a noise of 1e-9, so
+// that sums of squares cannot distinguish the residual from rounding.
 func TestExactScoresOfLittleNoise(t *testing.T) {
 	for _, noise := range []float64{1e-3, 1e-6, 1e-9} {
 		random := dagtest.Random(5)

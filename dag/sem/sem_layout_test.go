@@ -7,7 +7,8 @@ import (
 	dgraph "github.com/transdim/vti/dag/graph"
 )
 
-// The values of parameters that a node does not use do not change any result, even in the last bit.
+// The mask marks exactly the parameters that a node with its parents uses, with biases and without,
+// and with known and unknown noise.
 func TestMasks(t *testing.T) {
 	l := Layout{Nodes: 3, Mechanism: MLP, Hidden: 2, Bias: true}
 	require.Equal(t, 3*2+2+2+1+1, l.Dim())

@@ -48,8 +48,8 @@ func information(a, b []int) (sum float64) {
 	return sum
 }
 
-// If one column depends on another by a step, Hartemink's method cuts at the step, and quantiles do
-// not. The loss of each join of two classes equals the fall of the mutual information.
+// If one column depends on another by a step, Hartemink's method cuts at the step. The loss
+// computed for a join of two classes equals the fall of the mutual information.
 func TestHarteminkClasses(t *testing.T) {
 	random := rand.New(rand.NewPCG(5, 0))
 	x, y := make([]float64, 500), make([]float64, 500)

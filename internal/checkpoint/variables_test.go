@@ -12,8 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// FuzzRestoreVariables checks that restoring any header and payload gives either an error or
-// variables with the bytes of the payload.
+// FuzzRestoreVariables checks that restoring any header and payload gives either an error, or
+// variables that take no more memory than the payload.
 func FuzzRestoreVariables(f *testing.F) {
 	path := filepath.Join(f.TempDir(), "state.vti")
 	variables := mlcontext.New()

@@ -95,8 +95,8 @@ func TestIntegrals(t *testing.T) {
 	}
 }
 
-// TestDeterministic checks that the same random numbers give the same draws and weights, whatever
-// the number of processors.
+// TestDeterministic checks that two runs with the same random numbers give the same draws and
+// weights, although several goroutines evaluate the density.
 func TestDeterministic(t *testing.T) {
 	run := func() *Sample {
 		random := rand.New(rand.NewPCG(3, 1))
@@ -109,8 +109,8 @@ func TestDeterministic(t *testing.T) {
 	require.Equal(t, run(), run())
 }
 
-// TestCancelled checks that adaptation and draws end within a few evaluations of the density after
-// the context is cancelled.
+// TestCancelled checks that adaptation ends within 100 evaluations of the density after the context
+// is cancelled.
 func TestCancelled(t *testing.T) {
 	for _, after := range []int32{0, 50, 900, 1100, 3000} {
 		ctx, cancel := context.WithCancel(t.Context())

@@ -69,8 +69,8 @@ func TestGuardedMemoryFaults(t *testing.T) {
 const canary = 0xa5
 
 // TestVectorsStayInside runs all kernels on slices of all short lengths at both ends of guarded
-// memory, with different alignments, next to canaries. All bits of the results must equal the
-// results of a call for each element alone.
+// memory, with different alignments. Bytes with a known value next to the slices (canaries) must
+// not change. The results must have the same bits as the results of a call for each element alone.
 func TestVectorsStayInside(t *testing.T) {
 	forEachISA(t, func(t *testing.T, isa ISA) {
 		t.Run("float32", func(t *testing.T) { testVectorsStayInside[float32](t, isa) })

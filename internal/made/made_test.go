@@ -205,7 +205,7 @@ func TestConfig(t *testing.T) {
 	}
 }
 
-// TestContextMismatch checks that Exec returns an error if cond is missing or not expected.
+// TestContextMismatch checks that Exec returns an error if a network that needs cond gets none.
 func TestContextMismatch(t *testing.T) {
 	n, err := New(Config{Inputs: 2, Hidden: 4, Context: 3, Heads: [][]int{{1, 1}}})
 	require.NoError(t, err)
