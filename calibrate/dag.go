@@ -156,10 +156,10 @@ func drawLinear(parents [][]float64, rows int, sigma, priorSD float64, random *r
 	return column, weights
 }
 
-// GraphPrior returns the log prior probabilities of graphs. The options choose among three priors.
-// All graphs are equally probable. Or the number of parents of each node is uniform, and so is the
-// set of parents given their number. Or the probability of a graph with k edges is proportional to
-// exp(−λ k), with the edge penalty λ.
+// GraphPrior returns the log prior probabilities of graphs. The options choose one of three priors.
+// In the first, all graphs are equally probable. In the second, the number of parents of each node
+// is uniform, and so is the set of parents given their number. In the third, the probability of a
+// graph with k edges is proportional to exp(−λ k), with the edge penalty λ.
 func GraphPrior(graphs [][]int, model dag.ModelOptions) []float64 {
 	logs := make([]float64, len(graphs))
 	for g, parents := range graphs {

@@ -102,7 +102,8 @@ func (v Varsel) draw(random *rand.Rand) (*VarselProblem, *drawnTruth, error) {
 	}
 	p.Record.Model.ResponseMean, p.Record.Model.ResponseSD = 0, 1
 	target := p.Record.Design.Target
-	// The design needs some response but does not depend on it: any holds valid values.
+	// The design needs some response but does not depend on it. The slice any holds valid
+	// responses.
 	any := make([]float64, len(columns[0].Values))
 	for i := range any {
 		if any[i] = float64(i % 2); !p.Record.Design.Likelihood.Discrete() {

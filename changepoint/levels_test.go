@@ -28,7 +28,8 @@ func integral(low, high float64, steps int, logf func(x float64) float64) float6
 	return math.Log(total)
 }
 
-// The evidence of levels and lines is a multivariate normal density.
+// For segments with a level or a line, and known noise, the test compares the evidence in closed
+// form with the multivariate normal density of the rows.
 func TestNormalSegmentsAreMultivariateNormal(t *testing.T) {
 	y, u := smallSeries()
 	s := newSums(y, u)

@@ -127,8 +127,9 @@ func (p *Problem) readSeries(t *table.Table, values []float64) error {
 	return nil
 }
 
-// limit checks that the rows can hold asked changes, the largest number that the caller requested.
-// If asked is 0 and the default is too large, limit lowers it.
+// limit checks that the rows can hold the largest number of changes that the caller requested,
+// which is the argument asked. If it is 0, which stands for the default, and the default is too
+// large, limit lowers it.
 func (p *Problem) limit(t *table.Table, asked int) error {
 	n := len(p.y)
 	if most := n/p.Options.Shortest - 1; p.Options.MaxChanges > most {

@@ -99,7 +99,7 @@ func Differences(pairs ...[2]any) (list []string, err error) {
 const (
 	File       = "comparison.json"
 	ModelsFile = "models.csv"
-	figureName = "models" // .svg and .png
+	figureName = "models" // name of the figures without the extensions .svg and .png
 )
 
 // ErrHoldsComparison is the error for a directory that already holds a comparison, which is never
@@ -114,8 +114,8 @@ func Refuse(dir string) error {
 	return nil
 }
 
-// Files returns the names of the files of a comparison, except File and the tables of the
-// application.
+// Files returns the names of the table of models and of the figures that [Comparison.Write] writes.
+// It leaves out comparison.json, and the tables that an application adds.
 func Files() []string { return []string{ModelsFile, figureName + ".svg", figureName + ".png"} }
 
 // Write writes a comparison to a directory. It writes whole, the value that embeds c, as JSON, and

@@ -13,7 +13,8 @@ import (
 	"github.com/transdim/vti/internal/report"
 )
 
-// reports returns the list of a run that reports its top most probable models.
+// reports returns the list of a run that reports only its most probable models. The argument top is
+// their number.
 func reports(probabilities []float64, se float64, top int) []Model {
 	var list []Model
 	for i, p := range probabilities {

@@ -137,7 +137,8 @@ func LargestStep(entropy, candidates, epsilon *graph.Node) *graph.Node {
 }
 
 // mostUnseen bounds the factor by which the mean of the weights q'/q over the sample may differ
-// from its expectation 1. It accepts a q' with probability 1/20 outside of the sample.
+// from its expectation 1. It still accepts a q' that gives a probability of 1/20 to models outside
+// of the sample.
 const mostUnseen = 1.05
 
 // ImportanceEntropy estimates the entropy of a distribution q' from models drawn from q (eq. 54 to

@@ -205,9 +205,9 @@ func TestImportanceEntropy(t *testing.T) {
 	}
 }
 
-// TestImportanceEntropyOverAllModels has each model once in the sample, and a uniform q. The sum
-// over the sample is then the sum over all models, and the estimate is exact. Numbers of outcomes
-// vary, and some models are excluded.
+// TestImportanceEntropyOverAllModels uses a uniform q, and a sample that contains each model once.
+// The sum over the sample is then the sum over all models, and the estimate must be exact. Numbers
+// of outcomes vary, and some models are excluded.
 func TestImportanceEntropyOverAllModels(t *testing.T) {
 	logits := []float64{0.5, -1, math.Inf(-1), 2, 0}
 	logQ, logQNew := make([]float64, 5), make([]float64, 5)

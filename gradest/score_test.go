@@ -143,7 +143,8 @@ func TestLeaveOneOutReducesVariance(t *testing.T) {
 		}
 		return total
 	}
-	// The loss is far from zero.
+	// The constant baseline −30 has the effect of losses that are far from zero, without a
+	// baseline.
 	raised := func(loss *graph.Node) *graph.Node { return graph.ConstAs(loss, -30) }
 	require.Less(t, variance(gradest.LeaveOneOut), 0.1*variance(raised))
 }

@@ -54,9 +54,10 @@ type Expansion struct {
 	// derivatives by a linear predictor and a parameter.
 	Slope, Curvature, Cross [][]float64
 	// Gradient [P] holds the derivatives by the parameters, and Information [P·P] the second
-	// derivatives. Concave [P·P] is Information without the terms with second derivatives by z of
-	// the quantities that z stands for, such as cut points. The curvature with Concave in place of
-	// Information is positive semidefinite where log p is concave in these quantities.
+	// derivatives. Where log p depends on z through other quantities, such as cut points, Concave
+	// [P·P] is Information without the terms with second derivatives of these quantities by z. With
+	// Concave in place of Information, the curvature is positive semidefinite where log p is
+	// concave in these quantities.
 	Gradient, Information, Concave []float64
 }
 

@@ -15,7 +15,7 @@ type Columns interface {
 
 var _ = []Columns{gaussian{}, robust{}, student{}, logistic{}, poisson{}}
 
-// Line makes z the negative residual.
+// Line makes z = (a η + b)/σ the negative residual in units of σ.
 func (gaussian) Line(y float64) (a, b float64) { return 1, -y }
 
 // SumColumns adds −z²/2.
@@ -24,7 +24,7 @@ func (gaussian) SumColumns(_, z, sums []float64) {
 	addColumns(sums, z, -0.5)
 }
 
-// Line makes z the negative residual.
+// Line makes z = (a η + b)/σ the negative residual in units of σ.
 func (robust) Line(y float64) (a, b float64) { return 1, -y }
 
 // SumColumns adds the log density of an inlier and log(1 + r), where r is the odds that the row is
@@ -38,7 +38,7 @@ func (l robust) SumColumns(y, z, sums []float64) {
 	vectors.AddScalar(sums, sums, float64(len(y))*l.logInlier)
 }
 
-// Line makes z the negative residual.
+// Line makes z = (a η + b)/σ the negative residual in units of σ.
 func (student) Line(y float64) (a, b float64) { return 1, -y }
 
 // SumColumns adds −(ν + 1)/2 log(1 + z²/ν).

@@ -15,8 +15,9 @@ type Cuts struct {
 
 	logTail      []float64 // log of S_k, the probability of categories above k at η = 0; nil if z is not known
 	broken, bent []float64 // first and second derivatives of log S_k by z_j, the same for all k ≥ j
-	// constant holds, for each category k between two cut points, log(1 − exp(c_{k−1} − c_k)) if F
-	// is logistic (trials is set). Otherwise it holds log(c_k − c_{k−1}) for narrow categories.
+	// constant holds, for each category k between two cut points, log(1 − exp(c_{k−1} − c_k)) if
+	// the distribution function F of the latent response is logistic. Otherwise it holds log(c_k −
+	// c_{k−1}) for narrow categories.
 	constant []float64
 }
 
@@ -40,7 +41,7 @@ func (c *Cuts) sides(y, eta float64) (k int, w, u float64) {
 }
 
 // LogKernelAt returns log p(y | η). For a narrow category it uses the mean of the latent density
-// between the cut points, unless trials is set.
+// between the cut points, unless the latent response is logistic.
 func (c *Cuts) LogKernelAt(y, eta, _ float64) float64 {
 	k, w, u := c.sides(y, eta)
 	switch {
@@ -72,8 +73,8 @@ func (c *Cuts) Probabilities(eta, dst []float64) {
 	}
 }
 
-// edges returns the results of sides, and the densities at the two cut points of y, divided by the
-// probability of y.
+// edges returns the category k of y, the distances w and u of its cut points from η, and the
+// densities at the two cut points of y, divided by the probability of y.
 func (c *Cuts) edges(y, eta float64) (k int, w, u, below, above float64) {
 	k, w, u = c.sides(y, eta)
 	log := c.LogKernelAt(y, eta, 1)

@@ -28,7 +28,7 @@ func likelihoods(t *testing.T, each func(t *testing.T, kind Kind, l Likelihood, 
 	}
 	for _, kind := range Kinds() {
 		if kind.HasCategories() {
-			continue // ordered_test.go
+			continue // ordered_test.go and unordered_test.go test kinds with categories
 		}
 		var places []testPoint
 		for _, eta := range []float64{-3, 0, 0.7, 4} {
@@ -50,7 +50,7 @@ func likelihoods(t *testing.T, each func(t *testing.T, kind Kind, l Likelihood, 
 			places = []testPoint{{-3, 0.01}, {0, 1}, {2, 30}}
 		case kind == NegativeBinomialKind:
 			places = append(places, testPoint{math.Log(5e3), 200}, testPoint{math.Log(1e5), 1e6})
-		case kind.Discrete() && kind.Link() == LogLink: // rates to a million
+		case kind.Discrete() && kind.Link() == LogLink: // rates up to a million
 			places = append(places, testPoint{math.Log(5e3), 1}, testPoint{math.Log(1e6), 1})
 		}
 		list := shapes[kind]
@@ -81,7 +81,7 @@ func responses(kind Kind, l Likelihood, p testPoint) (y, weights []float64) {
 		for count := math.Max(0, math.Floor(math.Exp(p.eta)-reach)); count < math.Exp(p.eta)+reach; count++ {
 			y, weights = append(y, count), append(weights, 1)
 		}
-		if first := y[0]; first > 0 && l.LogKernelAt(0, p.eta, p.scale) > -40 { // extra zeros, apart from the Poisson counts
+		if first := y[0]; first > 0 && l.LogKernelAt(0, p.eta, p.scale) > -40 { // excess zeros, although Poisson counts near zero are too improbable to be listed
 			y, weights = append([]float64{0}, y...), append([]float64{1}, weights...)
 		}
 	case kind == BetaKind: // y = 1/(1 + exp −x), for x up to 30: y is then still distinct from 1 in float64
@@ -91,7 +91,7 @@ func responses(kind Kind, l Likelihood, p testPoint) (y, weights []float64) {
 			y, weights = append(y, v), append(weights, v*(1-v)*step)
 		}
 	default:
-		// y = η + σ sinh x: tails up to e^40 scales, by the trapezoid rule
+		// The trapezoid rule in x, with y = η + σ sinh x, reaches tails at e^40 scales.
 		const step = 0.01
 		for x := -40.0; x <= 40; x += step {
 			v, w := p.eta+p.scale*math.Sinh(x), p.scale*math.Cosh(x)*step
@@ -377,7 +377,8 @@ func TestLargeCountsLoseNoDigits(t *testing.T) {
 	assert.Less(t, worst, 1e-9)
 	assert.Greater(t, worstTextbook, 1e-7)
 
-	// sums of ten counts near a million: to a tenth of a nat in float32, 1e-9 in float64
+	// The sum of the log densities of ten counts near a million is correct to 0.1 nat in float32,
+	// and to 1e-9 in float64.
 	var y, eta []float64
 	for i := range 10 {
 		eta = append(eta, math.Log(1e6)+0.02*float64(i))
@@ -395,7 +396,7 @@ func TestLogKernelsSumRows(t *testing.T) {
 	random := stream.Rand(1, "kernels")
 	for _, kind := range Kinds() {
 		if kind.HasCategories() {
-			continue // ordered_test.go
+			continue // ordered_test.go and unordered_test.go test kinds with categories
 		}
 		l := New(kind, Shape{})
 		n := 2500

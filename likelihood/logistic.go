@@ -110,7 +110,8 @@ func (l logistic) BoundAt(y, eta, scale float64) (slope, curvature float64) {
 	return slope, logisticBound(eta)
 }
 
-// logisticBound returns the curvature of this bound for one 0/1 response.
+// logisticBound returns the curvature of the quadratic lower bound of Jaakkola and Jordan (2000)
+// for one 0/1 response.
 func logisticBound(eta float64) float64 {
 	if half := eta / 2; math.Abs(half) > 1e-6 {
 		return math.Tanh(half) / (4 * half)

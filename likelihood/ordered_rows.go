@@ -1,10 +1,10 @@
 package likelihood
 
 // trialsOf turns rows with ordered categories into Bernoulli trials, one or two for each row, for
-// several sets of linear predictors eta [sets, n]. The memory of its results is work. It returns
-// the responses of the trials, the number of times that each trial is repeated (nil if times is
-// nil), the linear predictors of the trials, with all trials of the first set before the trials of
-// the second, and the sum of the constants.
+// several sets of linear predictors eta [sets, n]. Its results lie in the memory of work. It
+// returns the responses of the trials, the number of times that each trial is repeated (nil if
+// times is nil), the linear predictors of the trials, with all trials of the first set before the
+// trials of the second, and the sum of the constants.
 func (c *Cuts) trialsOf(y, times, eta []float64, sets int, work []float64) (trials, repeats, trialEta []float64, constant float64) {
 	count := 0
 	for i, v := range y {

@@ -51,7 +51,7 @@ func (l weibull) Newton(y, eta, logShape *Node) (slope, curvature *Node) {
 	return slope, curvature
 }
 
-// shape returns k, which is parameter unless the hazard is constant.
+// shape returns k: 1 if the hazard is constant, and otherwise the argument.
 func (l weibull) shape(parameter float64) float64 {
 	if l.constant {
 		return 1

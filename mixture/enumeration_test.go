@@ -92,8 +92,8 @@ func overTwo(bySet []byNode) (sum byNode) {
 }
 
 // overThree returns Σ bySet[S] bySet[T] bySet[U] over all ways to divide the rows into three sets
-// S, T and U. It computes three times the sum over the sets S with the first row; of the remaining
-// rows, twice the sum over the sets T with the first of these.
+// S, T and U. By symmetry it is three times the sum in which S contains the first row, and twice
+// the part of this sum in which T contains the first row outside S.
 func overThree(bySet []byNode) (sum byNode) {
 	all := len(bySet) - 1
 	for left := 0; left < len(bySet); left += 2 { // left is the set of rows outside S
@@ -177,8 +177,9 @@ func (p *Problem) overNormalMeans(v float64) []float64 {
 	return bySet
 }
 
-// overMeans computes the integral of overNormalMeans with any other density of the rows in place of
-// N. It uses Gauss's rule of three points between nodes, which are dense near the rows.
+// overMeans returns ∫ Π p(y_i; m, v) N(m; 0, MeanSD²) dm for every set of rows, where p is any
+// density of a row. It uses Gauss's rule of three points between nodes, which are dense near the
+// rows.
 func (p *Problem) overMeans(v float64) []float64 {
 	y, sd := p.columns[0].y, p.Options.MeanSD
 	var places []float64

@@ -172,7 +172,7 @@ func TestSplitRatioIsThatOfDensities(t *testing.T) {
 }
 
 // The sum of logarithms is precise although logSum multiplies numbers first, even if the product of
-// all is outside of the range of float64.
+// all numbers is outside of the range of float64.
 func TestLogSum(t *testing.T) {
 	x := []float64{1e-120, 1e-130, 1e-90, 3, 1e250, 1e-310, 7}
 	want := -400*math.Ln10 + math.Log(21)

@@ -78,15 +78,15 @@ func TestRoundingIsNoSpike(t *testing.T) {
 	require.False(t, values.spike(0.16, 0.01), "between values")
 }
 
-// As β goes to 0, the sum over assignments grows without bound exactly where infinite reports a
-// posterior with infinite mass. The tables have equal values and a few different ones, with the
-// smallest numbers of rows.
+// The test checks the method infinite, which reports whether the posterior has infinite mass. This
+// is so if the integrand over log β, a sum over all assignments of rows, grows as β goes to 0. The
+// test computes its slope from two tiny β, for small tables of equal values and a few other values.
 func TestInfinitePosteriors(t *testing.T) {
 	for _, c := range []struct {
 		equal, others, components int
 		shape                     float64 // PrecisionShape
 	}{
-		{2, 1, 2, 2}, {1, 3, 2, 2}, // more different values than components; the others are a single row
+		{2, 1, 2, 2}, {1, 3, 2, 2}, // at most one value besides the equal values, or all values different
 		{4, 3, 2, 2}, {5, 3, 2, 2}, {6, 3, 2, 2}, {7, 3, 2, 2},
 		{3, 3, 2, 1}, {4, 3, 2, 1}, {6, 3, 1, 2}, {6, 3, 3, 2}, {2, 2, 3, 2}, {4, 4, 3, 1},
 	} {

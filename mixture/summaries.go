@@ -28,8 +28,8 @@ func thinned(draws []kept, most int) []kept {
 	return list
 }
 
-// grid returns the points at which the density of column c is computed. For counts these are all
-// numbers, or about densityPoints of them.
+// grid returns the points at which the density of column c is computed. For counts these are whole
+// numbers from 0: all of them, or about densityPoints evenly spaced ones.
 func (p *Problem) grid(c int) []float64 {
 	low, high := slices.Min(p.columns[c].y), slices.Max(p.columns[c].y)
 	margin := densityMargin * (high - low)

@@ -60,8 +60,8 @@ func log1pExp(x float64) float64 {
 	return math.Log1p(math.Exp(x))
 }
 
-// The graph equals the density computed on the host for every number of components. Noise in unused
-// coordinates has no effect.
+// The log density of the graph equals the log density computed on the host, for every number of
+// components. Noise in unused coordinates has no effect.
 func TestTargetIsTheDensityOfTheHost(t *testing.T) {
 	p := problemOf(t, Options{MaxComponents: 4, Concentration: 1.5}, []float64{1, 2.5, 2.7, 4, 9, 9.3})
 	target, err := p.target()

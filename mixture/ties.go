@@ -42,7 +42,7 @@ func (t *ties) most() (value float64, rows int) {
 func (t *ties) infinite(o Options) bool {
 	largest := slices.Sorted(slices.Values(t.counts))
 	exponent := o.ScaleShape
-	if len(largest) > o.MaxComponents { // one component has all rows with other values
+	if len(largest) > o.MaxComponents { // the last component has all rows whose values are not among the most frequent
 		largest = largest[len(largest)-o.MaxComponents+1:]
 		exponent += o.PrecisionShape
 	}

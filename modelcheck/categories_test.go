@@ -39,8 +39,10 @@ func choicesInput(n int) RegressionInput {
 	return in
 }
 
-// Tables drawn from the model are good, also after sorting by category. The check finds a category
-// whose rows have values of x far from zero, and copied rows. The bins count rows.
+// The test checks four tables. The first is drawn from the model: it is called good, and the
+// histogram counts the rows of each category. The second is sorted by category, and is called good
+// too. In the third, one category has exactly the rows whose x is far from zero. In the fourth,
+// rows are copied. The check has findings for the last two.
 func TestUnorderedCategories(t *testing.T) {
 	in := choicesInput(200)
 	report, err := Regression(t.Context(), in)
@@ -85,7 +87,8 @@ func TestUnorderedCategories(t *testing.T) {
 	require.NotEqual(t, Good, report.Verdict)
 }
 
-// A category is separated if its probability is higher in all its rows than in all other rows.
+// The test gives category b a higher probability in all its rows than in all other rows. The check
+// must report that b is separated.
 func TestSeparatedCategory(t *testing.T) {
 	in := choicesInput(60)
 	n := len(in.Response.Values)

@@ -10,9 +10,12 @@ import (
 	"gonum.org/v1/gonum/stat"
 )
 
-// The correlations of residuals with shapes, computed for a block of draws at once, equal loops
-// over rows. This holds also if only every second or third row is used, if interventions set rows,
-// if columns are ignored in some draws, if the last block is not full, and for absolute residuals.
+// Shapes are patterns of residuals along a column, such as its square. For each draw the check
+// compares the correlation of the residuals with a shape between the table and a replicate. It
+// computes these correlations for a block of draws at once. The test computes them draw by draw in
+// loops over rows, and requires the same counts of draws and the same sums. Only every second row
+// is used, interventions set the first rows, some columns are ignored in some draws, and the last
+// block is not full. The test is made for residuals and for absolute residuals.
 func TestShapesAgainstLoops(t *testing.T) {
 	for _, sizes := range []bool{false, true} {
 		shapesAgainstLoops(t, sizes)
@@ -39,7 +42,7 @@ func shapesAgainstLoops(t *testing.T, sizes bool) {
 	r := &response{name: "b", y: y, rows: counted}
 	ignored := func(d, column int) bool { return (d+column)%3 == 0 }
 	c := &checks{responses: []*response{r}, ignored: func(d, _, column int) bool { return ignored(d, column) }}
-	c.addShapes(columns, int(curvatureWork), sizes) // enough work that only some evenly spaced rows are used
+	c.addShapes(columns, int(curvatureWork), sizes) // the argument draws is so large that only every second row is used
 	found := c.list[0]
 	count := 6
 	if sizes {

@@ -9,8 +9,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// For a true model, 95% of the rows lie in their intervals, and the counts of bins agree with their
-// expectations.
+// The test draws a table from the model with which it is checked. About 95% of the responses should
+// lie in their 95% predictive intervals. In a histogram of the responses, most numbers of rows in
+// the 24 bins should lie in the 95% intervals of the numbers in replicated tables.
 func TestFitted(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	const n = 2000
@@ -48,8 +49,8 @@ func TestFitted(t *testing.T) {
 		}
 	}
 	require.InDelta(t, n, rows, 1)
-	// Of 24 bins, 1.2 are expected to be outside their intervals. Seven or more are outside in one
-	// of 5000 tables.
+	// The numbers of rows in 1.2 of the 24 bins are expected to be outside their intervals. If bins
+	// were independent, seven or more would be outside in one of 8000 tables.
 	require.Less(t, outside, 7)
 
 	path := filepath.Join(t.TempDir(), FittedFile)

@@ -73,8 +73,9 @@ func Graph(ctx context.Context, in GraphInput) (Report, error) {
 	return newReport(append(findings, checks.findings()...)), nil
 }
 
-// copiesFindings finds copied rows in a table whose columns are all random: tables in which every
-// row occurs several times, and equal rows if some column has few equal values otherwise.
+// copiesFindings finds copied rows in a table whose columns are all random. It reports a table in
+// which every row occurs several times. It also reports equal rows, if some column has few equal
+// values in the other rows.
 func copiesFindings(columns []Column, rows RowNames) []Finding {
 	if len(columns) == 0 {
 		return nil

@@ -13,9 +13,9 @@ import (
 )
 
 // Limits above which a finding makes the model poor, not only questionable. Discrepancies of these
-// sizes change conclusions. Poor are 1 of 150 tables drawn from the model, and 169 of 260 tables
-// that a model does not describe. With half of these limits poor are 2 and 179 tables, and with
-// twice these limits 1 and 135 (docs/benchmarks/constants.md).
+// sizes change conclusions. The model is called poor for 1 of 150 tables drawn from it, and for 169
+// of 260 tables that it does not describe. With half of these limits the numbers are 2 and 179, and
+// with twice these limits 1 and 135 (docs/benchmarks/constants.md).
 const (
 	poorDispersion = 2.0  // ratio of variances, or the inverse ratio
 	poorOutlier    = 10.0 // residual in robust standard deviations

@@ -22,7 +22,7 @@ import (
 type Compared struct {
 	common *comparing.Comparison
 	// pairs holds the probabilities of predictors, edges or terms in both runs. A terminal shows
-	// the first pairs, as many as printed says.
+	// only the first pairs; printed is their number.
 	pairs   []comparing.Pair
 	printed int
 	// title is the title of the table of pairs. noun and model are the words in sentences for an

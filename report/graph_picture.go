@@ -37,9 +37,9 @@ const (
 	clearDirection = 0.8
 )
 
-// links returns the pairs of nodes that an edge joins with at least the probability least, the most
-// probable pairs first. If byClass is true, the probabilities of equivalence classes determine
-// which links have a direction.
+// links returns the pairs of nodes that an edge joins with a probability of at least the argument
+// least, the most probable pairs first. If byClass is true, the probabilities of equivalence
+// classes determine which links have a direction.
 func links(result *dag.Result, least float64, byClass bool) (list []link) {
 	place := func(node string) int { return slices.Index(result.Data.Nodes, node) }
 	for _, e := range result.Edges {

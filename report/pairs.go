@@ -119,8 +119,8 @@ func (v *selection) drawPairs(part *document.Section, open []int) {
 }
 
 // notable is the least absolute correlation of two inclusion indicators from which the page says
-// that the predictors go together or replace each other. It is ten times the standard error with
-// 10,000 draws, and large enough to be seen in the list of models.
+// that the predictors go together or replace each other. It is twenty times the standard error from
+// 10,000 independent draws, and large enough to be seen in the list of models.
 const notable = 0.2
 
 func signed(x float64) string {

@@ -41,8 +41,8 @@ type Page struct {
 	ownDraws bool
 }
 
-// Predictor is a finished run that predicts the rows of the table fresh or, if fresh is nil, of the
-// table it was fitted to.
+// Predictor is a finished run that predicts the responses of rows. The argument fresh is the table
+// of the rows; nil stands for the table to which the run was fitted.
 type Predictor interface {
 	Rows(fresh *table.Table) (*predict.Rows, error)
 }

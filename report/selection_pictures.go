@@ -180,7 +180,8 @@ func (v *selection) coefficientDraws(name string) (values []float64) {
 	return values
 }
 
-// densityPicture draws the density of a coefficient, nil for a probable one with too few draws.
+// densityPicture draws the density of a coefficient. It returns nil if the coefficient is probably
+// in the model but has too few draws for a density.
 func (v *selection) densityPicture(name string, probability float64, number int) *picture.Picture {
 	c := v.result.Coefficients[number]
 	var prior func(x float64) float64

@@ -47,7 +47,8 @@ type AnnealedGroup struct {
 // Settings of the annealing. Half or twice each value gives the same answers
 // (docs/benchmarks/constants.md).
 const (
-	// annealedShare is the effective share of the weighted states after each increase of the power.
+	// annealedShare is the effective sample size, as a share of the number of states, after each
+	// increase of the power.
 	annealedShare = 0.9
 	// annealedSweeps is the number of sweeps of each state after each increase of the power.
 	annealedSweeps = 2
@@ -119,7 +120,7 @@ func (p *annealing) start(c Collapsed, particles int) error {
 }
 
 // step reweights the states to power and moves them. Before the moves it resamples the states if
-// their effective share is below resampled.
+// their effective sample size, as a share of their number, is below the argument resampled.
 func (p *annealing) step(ctx context.Context, power, resampled float64) error {
 	floats.AddScaled(p.logWeight, power-p.power, p.logEvidence)
 	p.power = power

@@ -17,10 +17,10 @@ import (
 // wait for each other only where chains exchange states. The division into blocks and the results
 // do not depend on the number of goroutines.
 
-// blockRows is the number of rows of a block: large enough that a graph takes several times as long
-// as its launch, and small enough that two cores share the 128 chains of a run by default. On an
-// accelerator, where a launch costs far more than a row, all rows are one block. Half or twice this
-// number gives the same answers (docs/benchmarks/constants.md).
+// blockRows is the number of rows of a block: large enough that the computation of a graph takes
+// several times as long as its launch, and small enough that two cores share the 128 chains of a
+// run by default. On an accelerator, where a launch costs far more than a row, all rows are one
+// block. Half or twice this number gives the same answers (docs/benchmarks/constants.md).
 const blockRows = 64
 
 // block holds the rows from first to last-1 and the inputs of their graphs: [rows,S] int32,
@@ -36,7 +36,7 @@ type block struct {
 func accelerated(backend backends.Backend) bool { return strings.HasPrefix(backend.Name(), "xla") }
 
 // newBlocks divides rows among blocks. If the backend has memory that graphs read directly, the
-// inputs use it: copying the inputs takes as long as the graph of a small table.
+// inputs use it: for a small table, copying the inputs would take as long as computing the graph.
 func newBlocks(backend backends.Backend, rows, sites, dim int) ([]block, error) {
 	size := min(blockRows, rows)
 	accelerator := accelerated(backend)
@@ -71,8 +71,8 @@ func (s *sampler) eachBlock(f func(w *workspace, b *block) error) error {
 	})
 }
 
-// oneByOne calls f for one block after another. It is meant for short work, and for the first call,
-// which builds graphs.
+// oneByOne calls f for one block after another. It is meant for short work, and for the first
+// evaluation of the target, which builds its graph.
 func (s *sampler) oneByOne(f func(w *workspace, b *block) error) error {
 	for i := range s.blocks {
 		if err := f(&s.workspaces[0], &s.blocks[i]); err != nil {

@@ -105,7 +105,8 @@ func (s *sampler) restore() error {
 }
 
 // recognise returns an error if the target gives the states of a checkpoint other log densities
-// than the checkpoint holds. The run then had a different target or different data.
+// than the checkpoint holds. The checkpoint then comes from a run with a different target or
+// different data.
 func (s *sampler) recognise() error {
 	for row := range s.rows {
 		s.state.copyRow(s.proposal, row)

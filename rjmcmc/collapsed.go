@@ -165,7 +165,7 @@ func (chain *collapsedChain) iterate(ctx context.Context) error {
 	return nil
 }
 
-// run makes n·thin iterations and keeps the state after every thin of them.
+// run makes n·thin iterations and keeps the state after every thin-th iteration.
 func (chain *collapsedChain) run(ctx context.Context, n, thin, sites, dim int) error {
 	chain.codes, chain.theta = slices.Grow(chain.codes[:0], n*sites)[:n*sites], slices.Grow(chain.theta[:0], n*dim)[:n*dim]
 	chain.logDensity, chain.tilt = chain.logDensity[:0], chain.tilt[:0]

@@ -63,8 +63,8 @@ type Config struct {
 	// run. It returns the number of iterations to add before it is called again; 0 ends the run.
 	Further func(*Result) int
 	// Progress, when not nil, is called from the goroutine of Run: after every iteration of
-	// burn-in, and then after every iteration whose draws are kept, or with Temperatures above 1
-	// after every iteration.
+	// burn-in, and then after every iteration whose draws are kept (after every iteration if
+	// Temperatures is above 1).
 	Progress func(Progress)
 
 	// Checkpoint names the file for the state of the run; "" writes none. It is written at growing
@@ -87,7 +87,7 @@ type Progress struct {
 }
 
 // Validate returns an error for the first invalid setting. It also returns an error if the run
-// would need more memory than the machine has on the smallest space.
+// would need more memory than the machine has even on a space of one site and one coordinate.
 func (c Config) Validate() error {
 	switch {
 	case c.Chains < 0:

@@ -17,12 +17,12 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// listTarget is a linearTarget whose models are lists of at most k of its groups. The intercept is
-// always active, and each slot gathers the columns of one group.
+// listTarget is a linearTarget whose models are lists of at most k items. An item is a group of
+// columns, which are active if the item is in the list. The intercept is always active.
 type listTarget struct {
 	linearTarget
 	lists   *space.Lists
-	columns [][]int32 // [p+1][W] columns of each item; where an item has fewer than W, the number after the last column
+	columns [][]int32 // [p+1][W] columns of each item, padded to W entries with the number of a column of zeros
 }
 
 func newListTarget(t testing.TB, l linearTarget, slots int, groups [][]int) listTarget {

@@ -24,8 +24,8 @@ type approximations struct {
 	precision, linear []float64 // [models*D*D], [models*D]
 }
 
-// remembers reports whether results are stored for every model of a space: whether it is small
-// enough, and no space of lists, where the coordinates of an item differ between models.
+// remembers reports whether results are stored for every model of a space. The space must be small
+// enough. It must not be a space of lists, where the coordinates of an item differ between models.
 func remembers(cards []int, dim, temperatures int, lists bool) bool {
 	models, ok := space.CountCodes(cards)
 	half := dim/2 + 1 // number of coordinates in a typical model
@@ -80,8 +80,8 @@ func newRemembered(cards []int, dim int) *remembered {
 	return &remembered{cards, dim, make([]atomic.Pointer[rememberedStandard], entries), make([]atomic.Pointer[marginal], entries)}
 }
 
-// place returns the index of the results for a model with the coordinates in behind placed last. It
-// returns −1 if behind has more than one coordinate, or if r is nil.
+// place returns the index of the results for a model whose coordinates in the list behind are
+// placed last. It returns −1 if the list has more than one coordinate, or if r is nil.
 func (r *remembered) place(code []int32, behind []int) int {
 	if r == nil || len(behind) > 1 {
 		return -1
@@ -111,7 +111,8 @@ func (s *sampler) forget() {
 }
 
 // standardOf returns the approximation of the model in row c of a population over the given
-// coordinates, those in behind last. ok is false if the precision is not positive definite.
+// coordinates, in an order in which the coordinates in the list behind are last. ok is false if the
+// precision is not positive definite.
 func (s *sampler) standardOf(w *workspace, p *population, c int, coordinates, behind []int) (st standard, ok bool) {
 	r := s.rung(c).remembered
 	code, _, _ := p.row(c)
@@ -146,8 +147,9 @@ func (s *sampler) factorOf(w *workspace, c int, active []int) (f dense.Factor, o
 }
 
 // marginalOf returns the marginal of coordinates x of the model in row c of a population, given the
-// kept coordinates. lower is the factor of Λ_RR from [Quadratic.factorise], R the kept coordinates.
-// It has no rows if it is not computed yet or does not exist.
+// kept coordinates. lower is the Cholesky factor of Λ_RR, where R are the kept coordinates. If
+// lower has no rows, marginalOf computes the factor when it needs it, and stores it in lower if it
+// exists.
 func (s *sampler) marginalOf(w *workspace, p *population, c int, kept, x []int, lower *dense.Factor) marginal {
 	rung := s.rung(c)
 	code, _, _ := p.row(c)

@@ -17,8 +17,8 @@ const fewestSettled = 64
 // posterior, but at most half of the run. A draw has not reached the posterior if it is unchanged
 // since the start, or if its log density is more than twice as far below the median as the lowest
 // log density of the second half of the run. The depth of stationary draws below the median has an
-// exponential or a thinner tail, so that among runs with N stationary draws in the first half about
-// four in N have a draw that deep.
+// exponential or a thinner tail, so that a run with N stationary draws in its first half has a draw
+// that deep with probability about 4/N.
 func (r *Result) settle() {
 	half := r.Draws() / r.Chains / 2
 	settled := slices.Clone(r.LogDensity[half*r.Chains:])

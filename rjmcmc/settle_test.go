@@ -15,7 +15,8 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// densities returns a result whose log densities come from a normal distribution in two dimensions.
+// densities returns a result whose log densities are those of independent draws from a normal
+// distribution in two dimensions: minus an exponential variable.
 func densities(chains, draws int, seed uint64) *Result {
 	random := rand.New(rand.NewPCG(seed, 3))
 	r := &Result{Chains: chains, ladder: []float64{1}, atStart: make([]int, draws)}
@@ -25,9 +26,10 @@ func densities(chains, draws int, seed uint64) *Result {
 	return r
 }
 
-// A thousand stationary runs keep their draws. A run whose first draws have not yet reached the
-// posterior loses these draws. Of a thousand stationary runs of this size the rule shortens two on
-// average, and nine or more for one in 4,000 choices of seeds.
+// Of a thousand stationary runs of this size, settle shortens two on average, and nine or more for
+// one in 4,000 choices of seeds. In a further run, the first 30 draws of a chain are far too low,
+// and one chain is at its starting point until the draw with index 40: settle drops the first 41
+// draws of all chains. A run of ten draws per chain is too short, and keeps its draws.
 func TestSettle(t *testing.T) {
 	cut := 0
 	for seed := range uint64(1000) {
@@ -60,7 +62,7 @@ func TestSettle(t *testing.T) {
 func TestStartsDoNotLeakIntoDraws(t *testing.T) {
 	testkit.Slow(t)
 	l := correlatedLinear(t)
-	const far = 30 // factor by which the unit of the coefficients increases
+	const far = 30 // factor by which the columns are multiplied, and the coefficients divided
 	for _, row := range l.x {
 		floats.Scale(far, row)
 	}

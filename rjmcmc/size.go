@@ -10,7 +10,7 @@ import (
 // given size. Defaults must be filled in. The argument quadratics says whether each row holds a
 // quadratic approximation of its model.
 func (c Config) checkSize(sites, dim int, quadratics bool) error {
-	const stream = 64 // bytes of a random stream: its source and the pointers to both
+	const stream = 64 // bytes of a random stream with its source, and of the pointers to them
 	state := 4*float64(sites) + 9*float64(dim)
 	row := stream + 2*(state+24)
 	if quadratics {

@@ -128,7 +128,8 @@ func TestCollectIsDeterministic(t *testing.T) {
 	require.Empty(t, left)
 }
 
-// fill writes results of all tasks without running them, in step passes over every step-th task.
+// fill writes results of all tasks without running them, in step passes. Each pass writes every
+// step-th task, so that tasks are not written in the order of the plan.
 func fill(t testing.TB, p *Plan, step int) {
 	t.Helper()
 	for first := range step {

@@ -90,8 +90,8 @@ func readPairs(path string, names []string, isResponse map[string]bool) (map[str
 	})
 }
 
-// eachPair calls each with every pair in a CSV file that has the columns response and predictor,
-// and perhaps others. Errors name the line.
+// eachPair calls the function each for every pair in a CSV file that has the columns response and
+// predictor, and perhaps others. Errors name the line.
 func eachPair(path string, each func(response, predictor string) error) error {
 	file, err := os.Open(path)
 	if err != nil {

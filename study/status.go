@@ -40,7 +40,8 @@ type Failure struct {
 	Error string `json:"error"`
 }
 
-// Status counts the tasks. It lists at most failures failed tasks, or all if failures is negative.
+// Status counts the tasks. The argument failures is the largest number of failed tasks that it
+// lists; if negative, it lists all of them.
 func (p *Plan) Status(failures int) (*Status, error) {
 	s := store{p.Dir()}
 	status := &Status{Counts: Counts{Tasks: p.Tasks()}}

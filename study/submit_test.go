@@ -30,7 +30,7 @@ func TestSlurm(t *testing.T) {
 		`exec '/bin/vti'\''s' study run '` + p.Path() + "' --shards 4 --jobs 1 --quiet\n"} {
 		require.Contains(t, script, line)
 	}
-	for _, i := range []int{1, 5, 9} { // shard 1
+	for _, i := range []int{1, 5, 9} { // all tasks of shard 1
 		runAll(t, p, RunConfig{Selection: One(i)})
 	}
 	require.Contains(t, p.Slurm(s, "vti", nil), "#SBATCH --array=0,2-3%2\n", "what is done is not asked for")

@@ -18,8 +18,9 @@ import (
 // distribution q*, and bound is the bound 2β max σ of the theorem (eq. 48).
 type regret struct{ excess, divergence, bound float64 }
 
-// boundBeta is β. For 16 models the bound of the theorem fails with probability at most
-// 2·16·exp(−β²/2) = 0.011 (eq. 45). With β = 2 this limit would be above 1.
+// boundBeta is the factor β of the standard deviation in upper confidence bounds. For 16 models the
+// bound of the theorem fails with probability at most 2·16·exp(−β²/2) = 0.011 (eq. 45). With β = 2
+// this limit would be above 1.
 const boundBeta = 4
 
 // sampleByBounds runs algorithm 1 on 2⁴ models whose expected rewards f are a draw of a Gaussian
@@ -125,12 +126,14 @@ func slopes(t *testing.T, newBelief func() Belief, movement func(t int) float64)
 	return excess, excessSE / math.Sqrt(runs), divergence, divergenceSE / math.Sqrt(runs), failed / checked
 }
 
-// TestRegretOfUpperConfidenceBounds checks corollary 3.2 and theorem B.3 on 2⁴ models. If the flow
-// converges, here with steps that fall as 1/t, E_q[u − f] falls as t^−1/2, and the divergence of q
-// from the best distribution, which it bounds, at least as fast. Exponents may differ by four
-// standard errors, from 24 runs: one seed in 1,800 fails by chance. The exponent of a process is
-// −0.47 from 512 to 4,096 batches and −0.44 from 64, because its prior has less and less weight. If
-// steps fall as t^−1/4, the assumption of the theorem fails and the exponent is different.
+// TestRegretOfUpperConfidenceBounds checks corollary 3.2 and theorem B.3 of the VTI paper in
+// simulations with 2⁴ models. Rewards change from batch to batch as if a flow were trained. If the
+// changes fall as 1/t after t batches, the excess of utilities u over expected rewards f, E_q[u −
+// f], should fall as t^−1/2. It bounds the divergence of q from the best distribution, which should
+// fall at least as fast. The exponents are estimated from 24 runs, with a tolerance of four
+// standard errors: one seed in 1,800 fails by chance. The exponent of a belief of type Process is
+// −0.47 instead of −0.5, because its prior still has weight after 512 batches. If the changes fall
+// as t^−1/4, the assumption of the theorem fails, and the exponent must be different.
 func TestRegretOfUpperConfidenceBounds(t *testing.T) {
 	diagonal := func() Belief { return NewDiagonal(16) }
 	process := func() Belief { return NewProcess([]int{2, 2, 2, 2}, 0) }
