@@ -50,7 +50,7 @@ func likelihoods(t *testing.T, each func(t *testing.T, kind Kind, l Likelihood, 
 			places = []testPoint{{-3, 0.01}, {0, 1}, {2, 30}}
 		case kind == NegativeBinomialKind:
 			places = append(places, testPoint{math.Log(5e3), 200}, testPoint{math.Log(1e5), 1e6})
-		case kind.Discrete() && kind.Link() == LogLink: // rates up to a million
+		case kind.Discrete() && kind.Link() == LogLink: // rates to a million
 			places = append(places, testPoint{math.Log(5e3), 1}, testPoint{math.Log(1e6), 1})
 		}
 		list := shapes[kind]
