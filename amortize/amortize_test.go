@@ -243,8 +243,9 @@ func rawDistance(t testing.TB, a *amortize.Network, f *lines, tables int) (mean 
 	return mean
 }
 
-// If problems state the exact masses and quadratics, the network is exact before any training on
-// every data set, and vti.Open opens its answer as a posterior.
+// If problems state their exact log masses of models and exact quadratic log densities, the network
+// is exact without training, on every data set. The test then opens its answer for a new table with
+// vti.Open and vti.Solve, which need no training either.
 func TestAmortizedBeginsWithWhatIsKnown(t *testing.T) {
 	testkit.Slow(t)
 	f := newLines(t, 1, true)
@@ -272,9 +273,10 @@ func TestAmortizedBeginsWithWhatIsKnown(t *testing.T) {
 	require.Less(t, solution.Divergence, 0.01) // q(m) then holds estimates from few draws
 }
 
-// Both objectives, and their mean, find the posterior over models and parameters from simulations
-// alone, with a flow and with a diagonal map for parameters. The limits are about twice the errors
-// that these seeds give (total variation 0.04 to 0.09, and 68 to 79 percent effective draws).
+// ForwardKL, ReverseKL and their mean find the posterior over models and parameters from
+// simulations alone, with a flow and with a diagonal map for parameters. The limits are about twice
+// the errors that these seeds give (total variation 0.04 to 0.09, and 68 to 79 percent effective
+// draws).
 func TestAmortizedLearns(t *testing.T) {
 	testkit.Slow(t)
 	for _, cfg := range []amortize.Config{
@@ -345,10 +347,10 @@ func TestAmortizedResumes(t *testing.T) {
 	require.ErrorContains(t, err, "spread")
 }
 
-// A network trained on a different family of tables is detected. Certification weights draws with
-// the density of the table itself, and agrees with the exact answer whenever its verdict is
-// trusted. The coefficients, of 25 noise standard deviations, are far from the coefficients in
-// training.
+// The test asks a network about ten tables with coefficients of about 25 noise standard deviations,
+// far from the coefficients with which it was trained. Its probabilities of models are wrong.
+// Certification weights draws with the density of the table itself: whenever its verdict is
+// trusted, its probabilities must agree with the exact ones.
 func TestWrongNetworksAreFoundOut(t *testing.T) {
 	f := newLines(t, 0.2, false)
 	a, err := amortize.Fit(t.Context(), openDevice(t, gpu.CPU), f, amortize.Config{Steps: 200, Batch: 32, Seed: 1})

@@ -19,8 +19,9 @@ func TestAcyclic(t *testing.T) {
 	require.Nil(t, Topological([]int{1 << 1, 1 << 0}))
 }
 
-// In small studies of tables drawn from the priors, edges and weights of trusted answers are
-// compared with the truth.
+// The test makes small studies of tables drawn from the priors. The studies must compare every
+// possible edge of trusted answers with the truth, and rank the true weights of edges unless
+// columns are categories.
 func TestDagStudies(t *testing.T) {
 	testkit.Slow(t)
 	for _, mechanism := range []dag.Mechanism{dag.BGe, dag.Mixed} {

@@ -10,7 +10,8 @@ import (
 	"github.com/transdim/vti/likelihood"
 )
 
-// The true parameters of hierarchical regressions are ranked among their posterior draws.
+// The test makes small studies of hierarchical regressions drawn from the priors. Every kind of
+// parameter must have ranks of true values among posterior draws, and no answer an error.
 func TestHbmStudy(t *testing.T) {
 	testkit.Slow(t)
 	device, err := gpu.OpenWith(gpu.Options{})

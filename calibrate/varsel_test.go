@@ -22,8 +22,8 @@ func quick(kind likelihood.Kind) varsel.Record {
 	return r
 }
 
-// The answers of a small study from the prior are compared with the truth, and the same seed gives
-// the same study.
+// The test makes a small study of problems drawn from the prior, whose answers are compared with
+// the truth. The same seed must give the same study.
 func TestVarselStudy(t *testing.T) {
 	testkit.Slow(t)
 	device, err := gpu.OpenWith(gpu.Options{})

@@ -60,7 +60,8 @@ func TestNormalSegmentsAreMultivariateNormal(t *testing.T) {
 	}
 }
 
-// The evidences of the other families agree with numerical integrals.
+// For segments with a variance, a level and a variance, or a rate of counts, the test compares the
+// evidence in closed form with numerical integrals over these parameters.
 func TestSegmentsAreIntegrals(t *testing.T) {
 	y, u := smallSeries()
 	s := newSums(y, u)
@@ -110,8 +111,8 @@ func TestSegmentsAreIntegrals(t *testing.T) {
 	require.InDelta(t, want, f.logEvidence(1, 4), 1e-6)
 }
 
-// Draws have the means of their posteriors, to within four standard errors: a false alarm in about
-// 1 of 2,000 seeds.
+// The test compares means of draws of the parameters of a segment with posterior means in closed
+// form, to four standard errors: about one seed in 2,000 fails by chance.
 func TestDrawsOfSegments(t *testing.T) {
 	y, u := smallSeries()
 	s := newSums(y, u)

@@ -171,8 +171,8 @@ func coal(t *testing.T) *Problem {
 	return p
 }
 
-// Boundaries increase. The weight of a quadrature node is the length of its interval, which
-// contains the node.
+// The times of boundaries increase. The weight of a quadrature node is the length of its interval,
+// which contains the node.
 func TestNodesBetweenEvents(t *testing.T) {
 	m := newMoments([]float64{1, 1, 2.5, 4}, 1, 6, 3, 1, 1, true)
 	require.Equal(t, 9, m.places())

@@ -37,8 +37,8 @@ func simplex(random *rand.Rand, n int) []float64 {
 	return p
 }
 
-// TestTotalVariationBounds checks that the interval contains the true value, and that Low equals
-// High if both lists are complete.
+// TestTotalVariationBounds checks that the interval of the total variation contains its true value,
+// and that Low equals High if both lists are complete.
 func TestTotalVariationBounds(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		random := rand.New(rand.NewPCG(rapid.Uint64().Draw(r, "seed"), 0))

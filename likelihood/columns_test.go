@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestColumns compares sums over columns with sums of single kernels, also for linear predictors of
-// the order of 1,000.
+// TestColumns compares the results of SumColumns with sums of LogKernelAt over rows, for linear
+// predictors with standard deviations from 1 to 1,000.
 func TestColumns(t *testing.T) {
 	random, found := rand.New(rand.NewPCG(31, 32)), 0
 	for _, kind := range Kinds() {

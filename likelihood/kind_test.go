@@ -58,7 +58,8 @@ func TestExpectedResponses(t *testing.T) {
 	}
 }
 
-// Links are increasing. At the η that Linear returns for a response, the mean is near it.
+// The test checks that links are increasing, and that the mean at the η that Linear returns for a
+// response is near the response.
 func TestLinks(t *testing.T) {
 	for _, link := range []Link{IdentityLink, LogitLink, LogLink, ProbitLink} {
 		for eta := -5.0; eta < 5; eta += 0.5 {

@@ -191,9 +191,9 @@ func TestDrawsHaveMomentsOfDensity(t *testing.T) {
 	})
 }
 
-// Slopes and curvatures agree with finite differences of the density, except for curvatures bounded
-// away from zero. Quadratics with the curvature of BoundAt stay below the log density on the way to
-// its mode.
+// Slopes and curvatures agree with finite differences of the density, except where NewtonAt returns
+// a lower bound in place of a small curvature. Quadratics with the curvature of BoundAt stay below
+// the log density on the way to its mode.
 func TestNewtonAgainstDifferences(t *testing.T) {
 	likelihoods(t, func(t *testing.T, kind Kind, l Likelihood, places []testPoint) {
 		for _, p := range places {
@@ -391,7 +391,8 @@ func TestLargeCountsLoseNoDigits(t *testing.T) {
 	assert.InDelta(t, want, narrow, 0.1)
 }
 
-// Sums over many rows equal sums of single rows.
+// LogKernels, which sums many rows at once, gives the same as a loop over rows, with and without
+// repeated rows.
 func TestLogKernelsSumRows(t *testing.T) {
 	random := stream.Rand(1, "kernels")
 	for _, kind := range Kinds() {

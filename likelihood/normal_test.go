@@ -46,8 +46,8 @@ func TestNormalQuantile(t *testing.T) {
 	}
 }
 
-// Functions computed in graphs agree with the functions on the host, and their gradients with the
-// derivatives in closed form.
+// The functions log Φ and normalQuantile computed in graphs agree with the functions on the host,
+// and their gradients with the derivatives in closed form.
 func TestNormalInGraphs(t *testing.T) {
 	var xs []float64
 	for x := -12.0; x <= 12; x += 0.37 {

@@ -55,7 +55,8 @@ func eachOrdered(t *testing.T, f func(t *testing.T, o *ordered, z []float64)) {
 	}
 }
 
-// Probabilities agree with the definition where the definition keeps its digits, and sum to one.
+// Probabilities sum to one. They agree with differences of the distribution function F at the cut
+// points, where these differences keep their digits.
 func TestOrderedIsCumulative(t *testing.T) {
 	eachOrdered(t, func(t *testing.T, o *ordered, z []float64) {
 		c := o.cutsAt(z)
@@ -127,7 +128,9 @@ func TestOrderedPriorIsDirichlet(t *testing.T) {
 	}
 }
 
-// A category of probability 10⁻²⁰ at η = 0 keeps its digits: p(k | η)/p(k | 0) is F′(c−η)/F′(c).
+// A category with a probability below 10⁻¹⁸ at η = 0 keeps its digits. The test compares p(k |
+// η)/p(k | 0) with F′(c−η)/F′(c), where F′ is the density of the latent response and c the middle
+// of the category.
 func TestNarrowCategoriesKeepDigits(t *testing.T) {
 	for _, kind := range []Kind{CumulativeLogitKind, CumulativeProbitKind} {
 		o := NewCategories(kind, 4).(*ordered)
@@ -149,8 +152,9 @@ func TestNarrowCategoriesKeepDigits(t *testing.T) {
 	require.InEpsilon(t, -math.Pow(40-p.Points[1], 2)/2-math.Log(40-p.Points[1])-halfLog2Pi, p.LogKernelAt(1, 40, 1), 1e-6)
 }
 
-// Results agree with maximum likelihood of R 4.2.2, MASS 7.3-58.2: polr(y ~ x, method = "logistic"
-// or "probit", control = list(reltol = 1e-15)).
+// At the maximum of the likelihood that R found, the log likelihood and the probabilities agree
+// with R, and the gradient is zero. The numbers are from R 4.2.2, MASS 7.3-58.2: polr(y ~ x, method
+// = "logistic" or "probit", control = list(reltol = 1e-15)).
 func TestOrderedOfR(t *testing.T) {
 	x := []float64{-1.2, 0.3, 2.1, -0.4, 1.5, 0.8, -2.0, 0.1, -0.7, 1.1, 0.5, -1.6}
 	y := []float64{0, 1, 3, 0, 3, 1, 0, 2, 2, 3, 0, 1}
@@ -181,7 +185,7 @@ func TestOrderedOfR(t *testing.T) {
 	}
 }
 
-// Sums over many rows equal sums of single rows.
+// LogKernelSums and Newtons, which compute many rows at once, give the same as a loop over rows.
 func TestOrderedRowsInSums(t *testing.T) {
 	eachOrdered(t, func(t *testing.T, o *ordered, z []float64) {
 		c := o.cutsAt(z)

@@ -214,7 +214,8 @@ func (p *Problem) overMeans(v float64) []float64 {
 	return bySet
 }
 
-// The sums over pairs and triples of sets equal the sums over all assignments of rows.
+// overTwo and overThree, which sum over pairs and triples of sets of rows, give the same as sums
+// over all assignments of rows to two and three components.
 func TestSumsOverSets(t *testing.T) {
 	bySet := make([]byNode, 1<<5)
 	random := stream.Rand(1, "sets")

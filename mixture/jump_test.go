@@ -127,10 +127,11 @@ func TestSplit(t *testing.T) {
 	}
 }
 
-// A birth divides the k weights of a mixture. The weight w_k is not free: (w₁ … w_{k−1}, w) →
-// ((1−w)w₁ … (1−w)w_{k−1}, w). Its Jacobian (1−w)^(k−1) turns the product of a Dirichlet density of
-// k weights and the density Beta(δ, kδ) of w into a Dirichlet density of k+1 weights, so that the
-// likelihood alone decides births and deaths.
+// A birth of a component with weight w multiplies the k weights of a mixture by 1−w. Since the
+// weight w_k is not free, it is the map (w₁ … w_{k−1}, w) → ((1−w)w₁ … (1−w)w_{k−1}, w). The test
+// checks that its Jacobian (1−w)^(k−1) turns the product of a Dirichlet density of k weights and
+// the density Beta(δ, kδ) of w into a Dirichlet density of k+1 weights, so that the likelihood
+// alone decides births and deaths.
 func TestBirthRatio(t *testing.T) {
 	const d, k = 1.7, 3
 	w := []float64{0.2, 0.5, 0.3}

@@ -16,8 +16,9 @@ import (
 	"github.com/transdim/vti/table"
 )
 
-// Given the clusters of the rows, p(k) is proportional to the number of ways in which the clusters
-// are k components, and sums to one. There are at most MaxComponents clusters.
+// The test compares p(k | t clusters) with its definition for 6 rows: k!/(k−t)!, the number of ways
+// to make the clusters different components of k, divided by k(k+1)⋯(k+5) and normalised. With
+// MaxComponents clusters, new clusters have weight zero.
 func TestSizes(t *testing.T) {
 	p := problemOf(t, Options{MaxComponents: 4}, []float64{1, 2.5, 2.7, 4, 9, 9.3})
 	componentsGiven, novelty := p.sizes()

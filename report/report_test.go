@@ -91,7 +91,8 @@ func compareSelections(ctx context.Context, dirA, dirB string) (*Compared, error
 	return Selections(c, a.Result.Data.Predictors), nil
 }
 
-// Runs about the same table stand side by side; runs about different tables do not.
+// A page can show two runs about the same table side by side. For runs about different tables, or
+// without a run, Write returns an error.
 func TestSideBySide(t *testing.T) {
 	hald, err := filepath.Abs(filepath.Join("..", "testdata", "hald.csv"))
 	require.NoError(t, err)

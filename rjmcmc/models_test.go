@@ -40,9 +40,9 @@ func twoModes() (logMass func(set []int32) float64, inclusion [8]float64) {
 	}, inclusion
 }
 
-// The frequencies of chains over models agree with exact sums, to within errors computed from the
-// spread between chains. The test makes 8 comparisons to 4.5 standard errors: one seed in 18,000
-// fails by chance.
+// The test compares the inclusion frequencies of 8 items in the sets of the chains with exact
+// probabilities. The tolerance is 4.5 standard errors, from the spread between chains: one seed in
+// 18,000 fails by chance.
 func TestModelsFollowTheirMasses(t *testing.T) {
 	logMass, inclusion := twoModes()
 	starts := make([][]int32, 32)

@@ -44,8 +44,8 @@ func (separated) LogJoint(codes, mask, theta *graph.Node) *graph.Node {
 }
 
 // In a posterior where plain chains stay at their starting points, tempered chains find the
-// evidence and the weights of modes. The bounds are 5 standard errors on four quantities: one seed
-// in 1e5 fails by chance.
+// evidence and the weights of modes. The bounds are 5 standard errors on three quantities: one seed
+// in 5e5 fails by chance.
 func TestTemperedChainsCrossBetweenModes(t *testing.T) {
 	testkit.Slow(t)
 	target := newSeparated(t)

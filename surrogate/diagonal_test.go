@@ -38,8 +38,8 @@ func TestDiagonalIsAKalmanFilter(t *testing.T) {
 }
 
 // TestNoiseIsLearned estimates the noise from repeated draws of the same model, and from models
-// drawn once in each batch. The estimate averages over about fifty batches, 3,200 draws. The
-// variance 4 therefore has a standard error of 0.1, to which the errors of a belief are added.
+// drawn once in each batch. The true variance is 4. The estimate averages over about fifty batches
+// of 64 draws, so that its standard error is 0.1; errors of the belief add to it.
 func TestNoiseIsLearned(t *testing.T) {
 	for name, models := range map[string]int{"repeated": 4, "once": 256} {
 		t.Run(name, func(t *testing.T) {
