@@ -103,8 +103,8 @@ func between(from, to float64) line.Options {
 var errNoNoise = errors.New("the rows of each segment are equal up to rounding, so that there is no noise to speak of: want values with noise, or counts with --model rate")
 
 // integrate returns the nodes of the integral over a shared parameter, in ascending order. It
-// returns an error if the density is largest at the lower end of the range, to within the distance
-// of nodes for a density of the usual width.
+// returns an error if the density is largest near the lower end of the range: within the usual
+// distance of two nodes.
 func (p *Problem) integrate(ctx gocontext.Context, s shared) ([]*node, error) {
 	var lock sync.Mutex
 	counts, top, topShared := p.logPriorCount(), math.Inf(-1), 0.0

@@ -14,11 +14,10 @@ import (
 )
 
 // TestTwoModesOfWhatSegmentsShare compares the posterior with sums over a fine grid of the whole
-// range of the shared parameter. In some series the level changes after every pair of rows, so that
-// either the noise is large and nothing changes, or it is small and there are thirty segments.
-// Other series consist of two parts with different means, and the mean that all segments share may
-// be the mean of either part. If the search misses one of the two modes, the probability of no
-// change is reported as 0 instead of 0.28.
+// range of the shared parameter. In some series pairs of rows alternate between two levels: either
+// this is noise, or there are thirty segments. Other series have two parts, and the mean that all
+// segments share may be the mean of either part. If the search misses one of the two modes, the
+// probability of no change is reported as 0 instead of 0.28.
 func TestTwoModesOfWhatSegmentsShare(t *testing.T) {
 	testkit.Long(t)
 	pairs := func(jitter float64) func(i int, random *rand.Rand) float64 {

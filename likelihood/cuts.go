@@ -27,8 +27,8 @@ var _ Row = (*Cuts)(nil)
 // The difference of the distribution function at the two points may then lose digits.
 func narrow(a, b float64) bool { return (b-a)*(1+math.Min(math.Abs(a), math.Abs(b))) < 1 }
 
-// sides returns the category k of y, and the distances w and u of its lower and upper cut point
-// from η, which are infinite at the ends.
+// sides returns the category k of y, and the differences w and u of its lower and upper cut point
+// less η. w is −∞ for the first category, and u is +∞ for the last.
 func (c *Cuts) sides(y, eta float64) (k int, w, u float64) {
 	k, w, u = int(y), math.Inf(-1), math.Inf(1)
 	if k > 0 {
@@ -73,7 +73,7 @@ func (c *Cuts) Probabilities(eta, dst []float64) {
 	}
 }
 
-// edges returns the category k of y, the distances w and u of its cut points from η, and the
+// edges returns the category k of y, the differences w and u of its cut points less η, and the
 // densities at the two cut points of y, divided by the probability of y.
 func (c *Cuts) edges(y, eta float64) (k int, w, u, below, above float64) {
 	k, w, u = c.sides(y, eta)

@@ -17,7 +17,7 @@ func newRobust(shape Shape) Likelihood {
 	return robust{math.Log1p(-shape.Outlier), math.Log(shape.Outlier / shape.Ratio), shape.Outlier, shape.Ratio}
 }
 
-// wide returns the precision of an outlier over the precision of other rows.
+// wide returns the precision of an outlier divided by the precision of other rows.
 func (l robust) wide() float64 { return 1 / (l.ratio * l.ratio) }
 
 func (l robust) LogKernel(y, eta, logScale *Node) *Node {

@@ -39,10 +39,9 @@ func choicesInput(n int) RegressionInput {
 	return in
 }
 
-// The test checks four tables. The first is drawn from the model: it is called good, and the
-// histogram counts the rows of each category. The second is sorted by category, and is called good
-// too. In the third, one category has exactly the rows whose x is far from zero. In the fourth,
-// rows are copied. The check has findings for the last two.
+// A table drawn from the model is called good, also if it is sorted by category, and the histogram
+// counts the rows of each category. The check has findings for a table in which one category has
+// exactly the rows whose x is far from zero, and for a table with copied rows.
 func TestUnorderedCategories(t *testing.T) {
 	in := choicesInput(200)
 	report, err := Regression(t.Context(), in)

@@ -10,10 +10,9 @@ import (
 	"gonum.org/v1/gonum/stat"
 )
 
-// Shapes are patterns of residuals along a column, such as its square. For each draw the check
-// compares the correlation of the residuals with a shape between the table and a replicate. It
-// computes these correlations for a block of draws at once. The test computes them draw by draw in
-// loops over rows, and requires the same counts of draws and the same sums. Only every second row
+// Shapes are patterns of residuals along a column, such as its square. The check computes the
+// correlations of residuals with shapes for a block of draws at once. The test computes them draw
+// by draw in loops over rows, and requires the same sums and counts of draws. Only every second row
 // is used, interventions set the first rows, some columns are ignored in some draws, and the last
 // block is not full. The test is made for residuals and for absolute residuals.
 func TestShapesAgainstLoops(t *testing.T) {

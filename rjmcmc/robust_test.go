@@ -84,8 +84,7 @@ func TestRobustRegressionAgainstTemperedSMC(t *testing.T) {
 			oracle := make([]float64, 128)
 			var total, oracleError float64
 			for _, row := range readNumbers(t, "../testdata/robust_vs/"+name+"_logz.csv") {
-				// The file writes the bits of a model as the decimal digits of a number, so that
-				// leading zeros are missing.
+				// The file writes the bits of a model as decimal digits, without leading zeros.
 				index, err := strconv.ParseInt(strconv.Itoa(int(row[0])), 2, 32)
 				require.NoError(t, err)
 				oracle[index] = math.Exp(row[1])
@@ -104,8 +103,8 @@ func TestRobustRegressionAgainstTemperedSMC(t *testing.T) {
 			for i := range oracle {
 				distance += math.Abs(got[i]-oracle[i]/total) / 2
 			}
-			// The total variation distance, half the sum of absolute errors, is at most three times
-			// half the sum of all standard errors of the chains and of the file.
+			// The bound is three times half the sum of all standard errors, of the chains and of
+			// the file.
 			assert.Less(t, distance, 3*(samplerError+oracleError/total)/2)
 			assert.Less(t, distance, 0.03)
 			for j := 1; j < r.Dim; j++ {

@@ -15,8 +15,7 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// densities returns a result whose log densities are those of independent draws from a normal
-// distribution in two dimensions: minus an exponential variable.
+// densities returns a result whose log densities are those of normal draws in two dimensions.
 func densities(chains, draws int, seed uint64) *Result {
 	random := rand.New(rand.NewPCG(seed, 3))
 	r := &Result{Chains: chains, ladder: []float64{1}, atStart: make([]int, draws)}

@@ -54,8 +54,8 @@ func StartTraining(dir string, resume bool) (*Training, error) {
 func (t *Training) Loss() float64 { return t.rows.loss }
 
 // Configure returns fit with the checkpoint of the run, and with reports that go to the trace and
-// then to fit.Progress. It subtracts logJacobian from the loss of each report, the difference of
-// the log densities of the response in its original units and on the scale of the fit. The trace is
+// then to fit.Progress. It subtracts logJacobian from the loss of each report: the log density of
+// the response in original units less its log density on the scale of the fit. The trace is
 // therefore in original units.
 func (t *Training) Configure(fit vti.Config, logJacobian float64) vti.Config {
 	fit.Checkpoint, fit.Resume, fit.Progress = t.Checkpoint, t.Resume, t.Reports(fit.Progress, logJacobian)

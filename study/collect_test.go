@@ -129,7 +129,7 @@ func TestCollectIsDeterministic(t *testing.T) {
 }
 
 // fill writes results of all tasks without running them, in step passes. Each pass writes every
-// step-th task, so that tasks are not written in the order of the plan.
+// step-th task.
 func fill(t testing.TB, p *Plan, step int) {
 	t.Helper()
 	for first := range step {
