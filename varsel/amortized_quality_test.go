@@ -28,8 +28,8 @@ var (
 // TestQualityOfNetwork measures a network on fresh tables. First it compares the network's q(m |
 // D), and the normal approximations (the sketch) that it starts from, with the exact posterior over
 // models, which is known for Gaussian tables and for robust tables of 10 rows. Then it measures
-// verdicts and CPU seconds of vti varsel --from on tables of all sizes, and compares the network's
-// answer with the certified one.
+// verdicts and CPU seconds of runs that start from the network (`vti varsel --from`) on tables of
+// all sizes, and compares the network's answer with the certified one.
 //
 //	go test -tags quality -v -run QualityOfNetwork ./varsel -args -quality.network robust.vti
 func TestQualityOfNetwork(t *testing.T) {

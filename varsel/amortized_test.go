@@ -58,8 +58,8 @@ func numbersOf(t testing.TB, build func(in []*Node) *Node, inputs ...any) []floa
 	return tensors.MustCopyFlatData[float64](outputs[0])
 }
 
-// The densities of a family equal the densities of the table's Target, model by model, once the
-// table's coordinates are moved to their places in the family.
+// For every model of a table, the graph of the family must give the log density that the table's
+// Target gives at the same parameters, moved to the coordinates of the family.
 func TestFamiliesHaveTheDensitiesOfTheirTables(t *testing.T) {
 	for _, kind := range amortizedKinds {
 		t.Run(kind.String(), func(t *testing.T) {

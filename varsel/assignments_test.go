@@ -35,8 +35,8 @@ func fewRows(t *testing.T, model ModelOptions) map[string]*Problem {
 	return problems
 }
 
-// The evidence of the smallest model equals the integral over the intercept and log σ by
-// quadrature.
+// The evidence of the smallest model, by the sum over sets of outliers, must equal the integral
+// over the intercept and log σ by quadrature.
 func TestAssignmentsSumToTheIntegral(t *testing.T) {
 	for name, problem := range fewRows(t, ModelOptions{}) {
 		target := problem.Target

@@ -79,7 +79,8 @@ func possible(t *testing.T, target vti.Target) (codes [][]int32) {
 	return kept
 }
 
-// Log evidences agree with the enumeration of all models to 1e-9.
+// Log evidences in closed form must equal the numbers of RunExact, which enumerates all models, to
+// 1e-9, and must have the same bits on any number of cores.
 func TestLogEvidencesAgreeWithEnumeration(t *testing.T) {
 	for name, problem := range exactProblems(t) {
 		target := withForms{problem.Posterior(), problem.forms()}
@@ -105,7 +106,8 @@ func TestLogEvidencesAgreeWithEnumeration(t *testing.T) {
 	}
 }
 
-// For every draw, the log evidence plus the log density of the draw equals LogJoint, in float64.
+// For every draw θ, log p(y | m) + log p(θ | y, m) must equal log p(y, θ | m) by the computation
+// graph.
 func TestSampledParametersHaveTheirDensity(t *testing.T) {
 	for name, problem := range exactProblems(t) {
 		target := withForms{problem.Posterior(), problem.forms()}

@@ -72,7 +72,8 @@ func newHeredity(design *Design, kind Heredity, prior Prior) *heredity {
 	return h
 }
 
-// allowed reports whether predictor g may join a model; in reports whether it has a parent.
+// allowed reports whether predictor g may join a model. The function in reports whether the model
+// has the given parent of g.
 func (h *heredity) allowed(g int, in func(parent int) bool) bool {
 	if h == nil || len(h.parents[g]) == 0 {
 		return true

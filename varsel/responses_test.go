@@ -70,7 +70,8 @@ func TestLogNormalIsGaussianOfLogarithm(t *testing.T) {
 	require.NotNil(t, problem.forms())
 }
 
-// The density of a censored time is the probability of times longer than its bound.
+// The log joint density of two observed and two censored exponential times must equal a formula by
+// hand, where a censored time has the probability of times longer than its bound.
 func TestCensoredTimes(t *testing.T) {
 	columns := []*table.Column{table.Numbers("y", []float64{1, 2, 3, 5}), table.Numbers("c", []float64{0, 1, 0, 1}), table.Numbers("x", []float64{1, 0, 2, 1})}
 	design := designOf(t, DesignOptions{Target: "y", Censored: "c", Likelihood: likelihood.ExponentialKind}, columns...)

@@ -103,7 +103,7 @@ func TestChainsUnderHeredity(t *testing.T) {
 	require.NoError(t, err)
 	stuck, err := rjmcmc.Run(t.Context(), device.Backend(), problem.Posterior(), cfg)
 	require.NoError(t, err)
-	for _, name := range []string{"humidity", "temp", "ibt"} { // the command vti varsel gives each of them probability 1.000
+	for _, name := range []string{"humidity", "temp", "ibt"} { // `vti varsel` gives each of them probability 1.000
 		g := slices.Index(problem.Design.PredictorNames(), name)
 		require.Greater(t, float64(result.Inclusion[g].Certified), 0.9, name)
 	}

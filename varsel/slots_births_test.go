@@ -12,7 +12,8 @@ import (
 
 // TestBirthDeath compares the share of every model in chains of births and deaths (of predictors in
 // the model) with its exact probability, for known and unknown σ. For known σ the test also raises
-// evidences to a power; for unknown σ the power is inside the integral over σ.
+// evidences to a power. With unknown σ the chains raise the evidence given σ to the power, and its
+// integral over σ has no closed form.
 func TestBirthDeath(t *testing.T) {
 	testkit.Slow(t)
 	for name, c := range map[string]struct {

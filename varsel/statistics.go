@@ -175,8 +175,8 @@ func (p *Problem) reconcile(c *vti.Certificate) (*SummaryReport, error) {
 }
 
 // disagreements returns the z-scores that disagree with the other statistics, the worst one first.
-// left holds z-scores of the residuals, in units of the noise scale sigma, z the z-scores, and best
-// the predictors of the most probable model.
+// The argument left holds z-scores of the residuals, in units of the noise scale sigma, z holds the
+// z-scores, and best the predictors of the most probable model.
 func disagreements(s *design.Statistics, left, z []float64, sigma float64, best []int) (list []Disagreement) {
 	count := len(z)
 	limit := distuv.UnitNormal.Quantile(1 - chance/2/float64(count))

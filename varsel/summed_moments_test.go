@@ -10,7 +10,8 @@ import (
 	"github.com/transdim/vti/varsel/exact"
 )
 
-// Moments of coefficients over the models of a certificate agree with the enumeration.
+// Given the exact probabilities of models, knownMoments must return the means, standard deviations
+// and quantiles of coefficients that the enumeration returns.
 func TestMomentsOfCertificatesAreThoseOfEnumeration(t *testing.T) {
 	for name, problem := range exactProblems(t) {
 		t.Run(name, func(t *testing.T) {

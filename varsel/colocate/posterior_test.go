@@ -87,7 +87,8 @@ func TestHypothesesAreSumsOverPairs(t *testing.T) {
 	}
 }
 
-// Models of one predictor are the same with the requested prior probability (1/p if odds are 1).
+// If all models of one predictor are equally probable in both runs, the probability of a shared
+// predictor must be the requested prior probability, and 1/p if the odds are 1.
 func TestPriorOfOnePredictorEach(t *testing.T) {
 	const predictors = 8
 	single := weigh(predictors, func(m uint) float64 {

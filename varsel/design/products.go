@@ -20,8 +20,8 @@ type Products struct {
 	Stored bool
 	// Linear holds the inner products of the columns with the response [D].
 	Linear []float64
-	// squares is the sum of squares of the response in the rows. beyond is the sum of squares of
-	// the response outside the rows, which no column can reduce.
+	// The field squares is the sum of squares of the response in the rows, and beyond the sum of
+	// squares of the response outside the rows, which no column can reduce.
 	squares, beyond float64
 	// leastPivot and leastLeft are the limits below which Model has lost digits and returns false.
 	leastPivot, leastLeft float64
@@ -36,9 +36,9 @@ const rowsPivot, rowsLeft = 1e-4, 1e-2
 // mostStored is the largest number of inner products that are stored, 64 MiB.
 const mostStored = 1 << 23
 
-// NewProducts returns the inner products of columns [D][n] and the response y [n]. beyond is the
-// sum of squares of the response outside these rows. With more than some thousand columns, inner
-// products are computed when they are needed.
+// NewProducts returns the inner products of columns [D][n] and the response y [n]. The argument
+// beyond is the sum of squares of the response outside these rows. With more than some thousand
+// columns, inner products are computed when they are needed.
 func NewProducts(columns [][]float64, y []float64, beyond float64) *Products {
 	count, rows := len(columns), len(y)
 	p := &Products{Linear: make([]float64, count), Stored: count*count <= mostStored, squares: floats.Dot(y, y), beyond: beyond, leastPivot: rowsPivot, leastLeft: rowsLeft}
@@ -102,10 +102,10 @@ func (p *Products) Beside(columns []int, share, root float64) func(j int, projec
 }
 
 // Model replaces the given columns X of the design by few rows with the same inner products: the
-// factor R of X = QR, and Q'y. left is the residual sum of squares |y − QQ'y|². ok is false if,
-// after projection on earlier columns, a column retains at most the fraction leastPivot of its
-// squares, or if left and the squares beyond the rows are at most the fraction leastLeft of the
-// squares of y. The inner products then have lost digits that the rows still have.
+// factor R of X = QR, and Q'y. The result left is the residual sum of squares |y − QQ'y|². ok is
+// false if, after projection on earlier columns, a column retains at most the fraction leastPivot
+// of its squares, or if left and the squares outside the rows are together at most the fraction
+// leastLeft of the squares of y. The inner products then have lost digits that the rows still have.
 func (p *Products) Model(columns []int) (r [][]float64, y []float64, left float64, ok bool) {
 	factor, y, ok := p.factor(columns, p.leastPivot)
 	if !ok {

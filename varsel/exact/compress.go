@@ -5,8 +5,9 @@ import "gonum.org/v1/gonum/mat"
 // Compress replaces the n rows of x [n, D] and y by at most D+1 rows that have the same sum of
 // squares for every coefficient vector θ, up to a constant. The QR decomposition of [X y] gives |y
 // − Xθ|² = |q − Rθ|² + r². This is exact, and the time of a likelihood is then independent of n.
-// short is R and rest is q. more is the number of observations that the returned rows do not
-// represent, and residual is their sum of squares r², which does not depend on coefficients.
+// The result short is R, and rest is q. The result more is the number of observations that the
+// returned rows do not represent, and residual is their sum of squares r², which does not depend on
+// coefficients.
 func Compress(x *mat.Dense, y []float64) (short *mat.Dense, rest []float64, more int, residual float64) {
 	n, dim := x.Dims()
 	if n <= dim+1 {

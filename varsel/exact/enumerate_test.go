@@ -383,8 +383,8 @@ func TestEnumerateCancel(t *testing.T) {
 	assert.Less(t, calls, 100)
 }
 
-// TestEnumerateCollinear compares the sum over models with the plain computation for two columns
-// that are equal to eight digits, so that only a wide prior separates their coefficients.
+// TestEnumerateCollinear compares the sum over models with dense algebra (naiveAnswer), for two
+// columns that are nearly equal and have wide priors.
 func TestEnumerateCollinear(t *testing.T) {
 	p := randomProblem(10, 40, [][]int{{1}, {2}, {3}}, 4)
 	for i := range 40 {

@@ -46,9 +46,9 @@ type GPrior struct {
 const dependent = 1e-10
 
 // NewGPrior returns the posterior of a model with the given columns and response y. The argument
-// always tells for each column if it is in every model. more is the number of further rows, and
-// residual their sum of squares, which no column explains (see [Compress]). selectable is the
-// number of all columns that can be in a model.
+// always says which columns are in every model, more is the number of further rows, and residual
+// their sum of squares, which no column explains (see [Compress]). selectable is the number of all
+// columns that can be in a model.
 func NewGPrior(slab Slab, columns [][]float64, always []bool, y []float64, more int, residual float64, selectable int) (*GPrior, error) {
 	m := &GPrior{}
 	for _, fixed := range []bool{true, false} {

@@ -32,8 +32,9 @@ type Model struct {
 }
 
 // NewModel returns the posterior of a model with the given columns of X, k slices of length len(y),
-// and the prior means and standard deviations of their coefficients. more is the number of further
-// observations, and residual their sum of squares, whatever the coefficients ([Compress]).
+// and the prior means and standard deviations of their coefficients. The argument more is the
+// number of further observations, and residual their sum of squares, whatever the coefficients
+// ([Compress]).
 func NewModel(y []float64, columns [][]float64, mean, sd []float64, more int, residual float64) (*Model, error) {
 	n, k := len(y), len(columns)
 	q := min(n, k)

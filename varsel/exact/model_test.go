@@ -236,7 +236,8 @@ func TestScalePosteriorInManyBits(t *testing.T) {
 	}
 }
 
-// For a response without noise, the noise scale of the answer is the response's rounding error.
+// If the response has no noise, σ is as small as its rounding error: every draw of log σ must lie
+// between −50 and −20.
 func TestScalePosteriorWithoutNoise(t *testing.T) {
 	m := hardModels()["no noise"]
 	c, err := NewModel(m.y, m.columns, m.mean, m.sd, 0, 0)

@@ -108,8 +108,8 @@ func (s *Assignments) Of(a Active) (Closed, error) {
 	return drawnAssignments{sum, map[int]*exact.Posterior{}}, err
 }
 
-// drawnAssignments draws from the posterior of a model. known holds the posteriors given the sets
-// of outliers that were drawn before.
+// drawnAssignments draws from the posterior of a model. The field known holds the posteriors given
+// the sets of outliers that were drawn before.
 type drawnAssignments struct {
 	*Assigned
 	known map[int]*exact.Posterior

@@ -25,10 +25,11 @@ const leastLead = 0.01
 
 // CredibleSets returns disjoint credible sets, the set with the most probable member first. Models
 // are lists of predictors, with the given probabilities; models that are not listed count as models
-// without predictors. Each set begins with the most probable predictor that is in no set yet.
-// Predictors whose absolute correlation with all members is at least purity are then added, one at
-// a time, until the models with a member have the total probability level. Each is the predictor
-// with the largest total probability of the models that have it and no member yet.
+// without predictors. Each set begins with the most probable predictor that is in no set yet. It
+// grows by one predictor at a time, until the models with a member have at least the total
+// probability level. Only predictors whose absolute correlation with all members is at least purity
+// can be added. The one added is in models of the largest total probability that have no member
+// yet.
 func CredibleSets(models [][]int, probability []float64, predictors int, level, purity float64, correlation func(a, b int) float64) (sets []CredibleSet) {
 	s := &credible{models, probability, make([]float64, predictors), make([][]int, predictors)}
 	for m, members := range models {

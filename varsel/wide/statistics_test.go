@@ -82,9 +82,9 @@ func TestKnownInnerProductsAreThoseOfTheRows(t *testing.T) {
 	}
 }
 
-// For a model that explains nearly all of the response, and for columns that nearly depend on each
-// other, inner products have too few digits. The evidence is then computed from the rows, which
-// have more digits.
+// Products.Model must return false for columns that nearly depend on each other, and for a model
+// that explains nearly all of the response: inner products have too few digits there, and evidences
+// then come from the rows.
 func TestModelsOfFewDigitsAreLeftToTheRows(t *testing.T) {
 	for _, c := range []struct {
 		r     float64
