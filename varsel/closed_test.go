@@ -169,8 +169,8 @@ func TestLogEvidencesCanBeCancelled(t *testing.T) {
 }
 
 // An answer from weighted draws of a flow that ignores closed forms agrees with the enumeration of
-// all models, whether models are coded as bits or as lists. About twenty numbers are compared to
-// four standard errors, which gives a false alarm in one of 800 seeds.
+// all models, whether models are coded as bits or as lists. Ten numbers are compared to four
+// standard errors, which gives a false alarm in one of 1,600 seeds.
 func TestWeightsAgreeWithClosedForms(t *testing.T) {
 	testkit.Slow(t)
 	device := openDevice(t)

@@ -208,9 +208,9 @@ func TestCollapsedAgreesWithSums(t *testing.T) {
 	}
 }
 
-// Trusted answers are right on tables of 13 rows, where a few rows lie on another plane and the
-// noise is as small as a thousandth of the response. Two methods may differ by 5 standard errors
-// plus 0.03 nats for log evidences or 0.01 for probabilities, as in the comparisons of a run.
+// The 13 rows of a table lie near two planes, with noise of 1 or 0.01. The answer must be trusted,
+// and differ from exact sums over sets of outliers by at most 5 standard errors plus 0.03 nats for
+// the log evidence or 0.01 for probabilities, the margins with which a run compares two methods.
 func TestCollapsedTrustIsEarned(t *testing.T) {
 	testkit.Slow(t)
 	device, err := gpu.Open(gpu.CPU)

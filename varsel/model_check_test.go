@@ -16,7 +16,7 @@ import (
 )
 
 // The linear predictor of a draw on the scale of the table equals the linear predictor of the draw
-// on the working scale, in the units of the response, for models as bits and as lists.
+// on the working scale, in the units of the response, for models as lists.
 func TestLinearPredictorOfDraws(t *testing.T) {
 	packed := packedProblem(t)
 	codes, theta := packedDraws(packed)
@@ -96,7 +96,8 @@ func TestCheckModel(t *testing.T) {
 	}), "%v", report)
 }
 
-// The check of an exact answer finds that the response depends on the square of a predictor.
+// The check of an exact answer must report curvature if the response depends on the square of a
+// predictor, and none if it depends on the predictor.
 func TestExactAnswersAreChecked(t *testing.T) {
 	random := stream.Rand(4, "test")
 	x, z, y := make([]float64, 60), make([]float64, 60), make([]float64, 60)

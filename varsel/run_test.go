@@ -59,7 +59,7 @@ func TestThreeWaysAgree(t *testing.T) {
 	require.Equal(t, 400/rjmcmc.DefaultThin, sampled.Diagnostics.Draws)
 	requireCertified(t, exact, certified)
 
-	// A dozen numbers are compared to five standard errors: a false alarm in one of 1e5 runs.
+	// Four numbers are compared to five standard errors: a false alarm in one of 4e5 runs.
 	for s, want := range exact.Inclusion {
 		got := sampled.Inclusion[s]
 		assert.Equal(t, want.Name, got.Name)

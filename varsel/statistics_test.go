@@ -329,7 +329,8 @@ func TestStatisticsErrors(t *testing.T) {
 	}
 }
 
-// A run on statistics returns an error where rows are needed, and can be read again from its files.
+// A record rebuilds its problem from the files of z-scores and correlations, as long as these are
+// unchanged.
 func TestStatisticsRun(t *testing.T) {
 	r, dir := newRegion(rand.New(rand.NewPCG(1, 2)), 300, 6, 0.1), t.TempDir()
 	scores, ld := filepath.Join(dir, "z.csv"), filepath.Join(dir, "ld.csv")

@@ -36,10 +36,10 @@ func TestCredibleSets(t *testing.T) {
 	require.Len(t, CredibleSets(models, probability, 10, 0.95, 0.95, correlation), 0)
 }
 
-// Sets contain an effect with the probability that they state. Tables are drawn from the prior over
-// models, and models are weighted by their exact probabilities given noisy signals. With 2,000
-// tables the standard error of a coverage of 0.95 is 0.005; a limit of 4 standard errors gives a
-// false alarm in one of 30,000 runs.
+// Sets must contain an effect with the probability that they state. For 2,000 tables, effects are
+// drawn from the prior over models, and models are weighted by their exact probabilities given
+// noisy signals. The share of sets that contain an effect must be within four standard errors of
+// the mean stated probability, which gives a false alarm in one of 16,000 runs.
 func TestCredibleSetsCover(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	const predictors, block = 12, 4
