@@ -78,7 +78,7 @@ func TestCodingsSpanTheSameSpace(t *testing.T) {
 		if first == nil {
 			first = logs
 		}
-		// The product of two factors spans the same space only if both are in the model too.
+		// The columns of x:f span the same space only if x and f are in the model too.
 		for i, code := range space.All([]int{2, 2, 2}) {
 			if code[2] == 0 || code[0]+code[1] == 2 {
 				assert.InDelta(t, first[i], logs[i], 1e-9, f)

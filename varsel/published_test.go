@@ -307,7 +307,7 @@ func TestPublishedGrowth(t *testing.T) {
 		counts := make([]float64, p)
 		for step := range steps + burn {
 			proposed := model ^ 1<<random.IntN(p)
-			// Two flips mostly swap two columns, and otherwise add or remove two columns.
+			// Two flips add, remove or swap two columns.
 			if random.IntN(2) == 0 {
 				proposed ^= 1 << random.IntN(p)
 			}
