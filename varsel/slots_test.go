@@ -81,7 +81,7 @@ func slotProblem(t testing.TB, data *table.Table, options DesignOptions, model M
 }
 
 // TestSlotsAreTheSamePosterior compares the densities of models as lists with the densities of the
-// same models as bits, for every likelihood.
+// same models as bits, for five likelihoods.
 func TestSlotsAreTheSamePosterior(t *testing.T) {
 	for _, model := range []ModelOptions{
 		{}, {Sigma: 1}, {Likelihood: likelihood.RobustKind}, {Likelihood: likelihood.RobustKind, UnknownSigma1: true}, {Likelihood: likelihood.StudentKind},
@@ -139,8 +139,8 @@ func TestSlotsAreTheSamePosterior(t *testing.T) {
 	}
 }
 
-// TestSlotQuadraticIsExactForGaussians compares the quadratic approximation of every model with
-// least squares by gonum, and with the log joint density.
+// For Gaussian noise of known σ, the approximation of three models must have the precision matrix
+// X'X/σ² and the linear term X'y/σ², plus the terms of the prior, by plain sums.
 func TestSlotQuadraticIsExactForGaussians(t *testing.T) {
 	problem := slotProblem(t, correlated(t, likelihood.GaussianKind, 30, 5, 2), DesignOptions{NoStandardize: true}, ModelOptions{Sigma: 0.9, Prior: Prior{MaxSize: 3}})
 	slots := problem.Slots
