@@ -66,8 +66,9 @@ func TestAmortizeMistakes(t *testing.T) {
 	require.ErrorContains(t, err, "want plate")
 }
 
-// A run that was stopped and continued, or only loaded, ends with the same bits as a run without a
-// stop, for free encodings and for encoders.
+// Training that is stopped and continued, and a trained family that is only loaded, give the same
+// bits as training without a stop. One family has free encodings (trained numbers for each member
+// of a plate), the other encodings by networks.
 func TestResume(t *testing.T) {
 	e := newEffects(5, 4, 2)
 	data := e.draw(t, 1)

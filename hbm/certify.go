@@ -108,7 +108,7 @@ func (p *Posterior) Certify(ctx gocontext.Context, cfg CertifyConfig) (*Certific
 	}
 	w.inner = w.innerDraws()
 	w.outer = draws
-	if p.feed.target != nil { // one of few sizes, whose graphs serve all models
+	if p.feed.target != nil { // few sizes, so that compiled graphs serve all models
 		w.outer = weighedStages[min(draws/weighedStages[1].draws, 1)].draws
 	}
 	w.outer = max(1, min(w.outer, 4*largestChunk/(w.inner*p.model.mostMembers())))

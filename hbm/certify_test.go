@@ -52,7 +52,9 @@ func meanOf(c *Certificate, f func(draw int) float64) (mean, variance float64) {
 	return mean, variance
 }
 
-// Weighting by members changes the error, not the answer, on plates of all kinds.
+// On a model with all kinds of plates, Certify weights draws member by member of the plate of
+// schools. Its log evidence agrees with the mean of weights of whole draws, computed here, within
+// five standard errors of both.
 func TestCertifyByMembers(t *testing.T) {
 	m, observed, plates := ragged()
 	simulator, err := NewSimulator(open(t), m)

@@ -162,7 +162,8 @@ func TestQualityOfAmortization(t *testing.T) {
 	}
 }
 
-// The tests of the build tag quality measure, and log rows of Markdown for docs/benchmarks.md.
+// Flags of the tests with the build tag quality, which measure, and log rows of Markdown for
+// docs/benchmarks.md.
 var (
 	qualitySteps  = flag.Int("quality.steps", 0, "training steps; 0: what the test says")
 	qualityGroups = flag.String("quality.sizes", "", "only these sizes of the plate that grows, with commas between")

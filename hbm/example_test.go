@@ -133,7 +133,8 @@ func ExamplePosterior_On() {
 	// trusted: the sixth ward differs by -2.1 days
 }
 
-// The same choice for any stays: a family is trained on data that are simulated from the models.
+// Which wards differ, for any stays? A family is trained on data that are simulated from the
+// models.
 func ExampleTarget_Family() {
 	ctx := context.Background()
 	m, mean, effect, stay := wardModel()

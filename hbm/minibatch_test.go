@@ -31,7 +31,7 @@ func total(c *selection, f func(members []int) float64, plates ...*Plate) float6
 
 // Weighted sums over selections are unbiased for sums over all members, for nested plates with
 // groups of different sizes, crossed plates, and variables on two plates. The tolerance is five
-// standard errors of the mean over selections; without the weights the sums fail.
+// standard errors of the mean over selections; sums without the weights differ by more.
 func TestSelectionsAreUnbiased(t *testing.T) {
 	m := NewModel()
 	school := m.Plate("school", 5)

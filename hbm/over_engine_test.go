@@ -38,7 +38,9 @@ func differing(t *testing.T) (target *Target, exact []float64) {
 	return target, exact
 }
 
-// Every q(m), every control variate, and both flows train on a plate model, with right answers.
+// The test fits a model with plates by different distributions q(m) of models, control variates of
+// the gradient, and flows for the parameters. Each fit is trusted, and its probabilities of effects
+// agree with the exact probabilities.
 func TestOverServesTheEngine(t *testing.T) {
 	target, exact := differing(t)
 	cards := target.Space().Cards()

@@ -179,9 +179,10 @@ func scatterEvidence(y [][]float64, code []int32) float64 {
 	return floats.LogSumExp(logs)
 }
 
-// Trusted answers are right by importance weights alone, without the Markov chains that confirm
-// them in Solve. In some cases the standard deviation of effects may be zero, so that their
-// posterior is a funnel; in one case a group is far from all other groups.
+// The test certifies answers by importance weights alone; Solve would confirm them by Markov
+// chains. In trusted answers the probabilities and the evidence agree with sums over a grid. In
+// some cases the standard deviation of effects may be zero, so that their posterior is a funnel; in
+// one case a group is far from all other groups.
 func TestFamiliesOfTargetsAreRightWhereTrusted(t *testing.T) {
 	testkit.Long(t)
 	trusted := 0

@@ -327,8 +327,9 @@ func TestLearnsTarget(t *testing.T) {
 	}
 }
 
-// TestAutoregressiveInformationGain checks that a step limited by InformationGain keeps the change
-// of the exact entropy within the bound, up to the error of an estimate from many draws.
+// TestAutoregressiveInformationGain proposes a step that is far too long. gradest.InformationGain
+// shortens it, so that the exact entropy changes by at most epsilon nats, up to the error of an
+// estimate from many draws. Twice the shortened step changes the entropy by about epsilon or more.
 func TestAutoregressiveInformationGain(t *testing.T) {
 	testkit.Slow(t)
 	const epsilon, slack = 0.05, 0.01

@@ -9,9 +9,9 @@ import (
 
 // Training almost never draws improbable models, so that their few draws would have large
 // importance weights. One draw in flatShare comes from a flatter version of the network, with each
-// conditional raised to flatPower, which draws such models more often. Other weights grow by at
-// most a third. On 20 predictors the largest weight is then 6 instead of 88 times the mean
-// (docs/method.md).
+// conditional raised to flatPower, which draws such models more often. The weights of other draws
+// grow by at most a third. On 20 predictors the largest weight is then 6 instead of 88 times the
+// mean (docs/method.md).
 const (
 	flatPower = 0.5
 	flatShare = 4

@@ -74,8 +74,8 @@ func (p *Problem) ofLevels(d draw) draw {
 // unitTime returns a time scaled to [−1, 1].
 func (p *Problem) unitTime(t float64) float64 { return 2*(t-p.first)/(p.last-p.first) - 1 }
 
-// legendre sets into to the Legendre polynomials of degrees 1 to len(into) at u. They span the same
-// models as powers of u, and their columns are nearly orthogonal.
+// legendre fills the slice into with the Legendre polynomials of degrees 1 to len(into) at u. They
+// span the same functions as powers of u, and their columns are nearly orthogonal.
 func legendre(u float64, into []float64) {
 	before, now := 1.0, u
 	for d := range into {
@@ -85,7 +85,7 @@ func legendre(u float64, into []float64) {
 }
 
 // overTime makes the design whose columns are functions of time: Legendre polynomials up to a
-// degree, then the truncated powers of knots, with the names in others.
+// degree, then the truncated powers of knots, with the names in the argument others.
 func (p *Problem) overTime(values []float64, degree int, others []string) {
 	var names []string
 	for d := range degree {

@@ -8,7 +8,7 @@ import (
 	"github.com/transdim/vti/internal/stream"
 )
 
-// CheckFile is the name of the file that vti check writes to the directory of a run.
+// CheckFile is the name of the file that the command "vti check" writes to the directory of a run.
 const CheckFile = "check.json"
 
 // Calibration measures whether leave-one-out predictions have the right spread.
@@ -105,9 +105,9 @@ func kolmogorov(x float64) float64 {
 	return min(1, max(0, sum))
 }
 
-// Spikes returns exp(ELPD) of rows in which it is a probability, of the observed response given all
-// other rows: rows with discrete responses, and with censored times. For all other rows it returns
-// 0, and nil if there are only such rows.
+// Spikes returns, for each row, the predictive probability exp(ELPD) of the observed response given
+// all other rows, if the response is discrete or a censored time; 0 for other rows, whose ELPD is
+// the logarithm of a density. It returns nil if all rows get 0.
 func (l *LOO) Spikes(rows *Rows) []float64 {
 	if !rows.Discrete && !rows.anyCensored() {
 		return nil

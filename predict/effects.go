@@ -59,8 +59,8 @@ type EffectsConfig struct {
 	Level float64
 }
 
-// Effects holds marginal means, their differences, or a curve. It is the JSON that vti effects
-// prints.
+// Effects holds marginal means, their differences, or a curve. It is the JSON object that the
+// command "vti effects" prints.
 type Effects struct {
 	// Schema names the form of the JSON object, and RunDir is the directory of the run.
 	Schema string `json:"schema"`

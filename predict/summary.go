@@ -47,7 +47,7 @@ type Config struct {
 	Seed uint64
 }
 
-// Result holds the predictions of rows: the object that vti predict prints as JSON.
+// Result holds the predictions of rows: the object that the command "vti predict" prints as JSON.
 type Result struct {
 	// Schema names the form of the JSON object, RunDir is the directory of the run, and Data is the
 	// file of the rows.

@@ -57,7 +57,7 @@ func TestListsCountsItsModels(t *testing.T) {
 	require.Equal(t, n, len(listed))
 	require.True(t, slices.IsSortedFunc(listed, func(a, b []int32) int { return slices.Compare(a, b) }))
 	for range l.Models() {
-		break // stops
+		break // ends the enumeration early
 	}
 	count, ok := space.CountModels(l)
 	require.True(t, ok)

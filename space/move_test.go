@@ -45,9 +45,10 @@ func worst(share map[string]float64, codes [][]int32, logTarget func(code []int3
 	return largest
 }
 
-// A Metropolis chain keeps its target only if the ratio of the proposals is right. With 300,000
-// steps the standard error of a share of 0.1 is below 0.002 for an autocorrelation time of 10; the
-// tolerance is four standard errors.
+// The shares of models in a Metropolis chain with the proposals of Move agree with the target of
+// the chain, for which the ratio of the proposals must be right. With 300,000 steps the standard
+// error of a share of 0.1 is below 0.002 for an autocorrelation time of 10; the tolerance is four
+// standard errors.
 func TestMoveKeepsTheTarget(t *testing.T) {
 	testkit.Slow(t)
 	const steps, tolerance = 300_000, 0.008

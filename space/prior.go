@@ -37,7 +37,7 @@ const (
 	InclusionPrior
 )
 
-// Prior is a prior over models. The zero value is betabinomial:1,1.
+// Prior is a prior over models. The zero value is a BetaBinomialPrior with A = B = 1.
 type Prior struct {
 	Kind PriorKind
 	// Pi is the inclusion probability of a BernoulliPrior, strictly between 0 and 1.
@@ -57,9 +57,9 @@ type Prior struct {
 
 const maxSizeMark = " max:"
 
-// ParsePrior reads uniform, bernoulli:π, betabinomial:a,b, expected:s or inclusion, and after each
-// of them the maximum size as in "uniform max:5". It leaves the probabilities of an InclusionPrior
-// to the caller.
+// ParsePrior reads "uniform", "bernoulli:π", "betabinomial:a,b", "expected:s" or "inclusion", each
+// perhaps followed by the largest size of a model, as in "uniform max:5". It leaves the
+// probabilities of an InclusionPrior to the caller.
 func ParsePrior(s string) (Prior, error) {
 	const expected = "want betabinomial:a,b (a, b > 0), uniform, bernoulli:π (0 < π < 1) or expected:s (s > 0)"
 	kind, maxText, limited := strings.Cut(s, maxSizeMark)
@@ -193,8 +193,8 @@ func (p Prior) Limit(groups int) int {
 }
 
 // LogProbs returns log p(m) of one model of each size from 0 to groups. It is −Inf for sizes above
-// MaxSize. An InclusionPrior, which has different probabilities for models of one size, panics; see
-// [Prior.LogTerms].
+// MaxSize. It panics for an InclusionPrior, which has different probabilities for models of one
+// size; see [Prior.LogTerms].
 func (p Prior) LogProbs(groups int) []float64 {
 	if p.Kind == InclusionPrior {
 		panic("space: Prior.LogProbs: an InclusionPrior depends on more than the size of a model")

@@ -34,7 +34,8 @@ func TestPriorSumsToOne(t *testing.T) {
 func TestPriorValues(t *testing.T) {
 	assert.InDelta(t, -5*math.Ln2, Prior{Kind: UniformPrior}.LogProbs(5)[3], 1e-15)
 	assert.InDelta(t, 2*math.Log(0.2)+3*math.Log(0.8), Prior{Kind: BernoulliPrior, Pi: 0.2}.LogProbs(5)[2], 1e-14)
-	// With Beta(1, 1) every size has probability 1/6, equal shares for the 10 models of size 2.
+	// With Beta(1, 1) every size from 0 to 5 has probability 1/6, which the 10 models of size 2
+	// share equally.
 	assert.InDelta(t, math.Log(1./6/10), Prior{Kind: BetaBinomialPrior, A: 1, B: 1}.LogProbs(5)[2], 1e-13)
 }
 
@@ -107,7 +108,7 @@ func TestParsePrior(t *testing.T) {
 		_, err := ParsePrior(text)
 		require.ErrorContains(t, err, want, text)
 	}
-	// without other fields the prior is betabinomial:1,1
+	// without other fields the prior is beta-binomial with a = b = 1
 	assert.Equal(t, "betabinomial:1,1 max:3", Prior{MaxSize: 3}.String())
 	assert.Equal(t, Prior{A: 1, B: 1}.LogProbs(5), Prior{}.LogProbs(5))
 	require.Error(t, Prior{Kind: 7}.Validate())

@@ -55,7 +55,7 @@ func (t *Table) parseCSV(content []byte) error {
 		for i, record := range records[1:] {
 			cells[i] = record[j]
 		}
-		// If every cell of the file is in quotes, quotes do not make numbers labels.
+		// A column of quoted numbers holds labels, unless every cell of the file is in quotes.
 		t.columns = append(t.columns, typedColumn(name, cells, t.places, len(bare) > 0 && !bare[j], commas))
 	}
 	return nil

@@ -37,7 +37,8 @@ func (t *Table) Series(column string, times, values []float64, wants, even strin
 	}
 	usual := stat.Quantile(0.5, stat.Empirical, slices.Sorted(slices.Values(gaps)), nil)
 	for i, gap := range gaps {
-		// Gaps of months or years, counted in days, differ by a factor below 1.5.
+		// Gaps within a factor of 1.5 count as even: months and years differ in their number of
+		// days.
 		if gap > 1.5*usual || gap < usual/1.5 {
 			return nil, fmt.Errorf("%s: %s goes from %g (%s %d) to %g (%s %d), where rows are usually %.6g apart: %s",
 				t.Path, column, s.Times[i], unit, s.Places[i], s.Times[i+1], unit, s.Places[i+1], usual, even)

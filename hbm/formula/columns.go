@@ -24,10 +24,10 @@ type Column struct {
 	Step string
 }
 
-// Expand makes the columns of a term of a sum. The argument terms holds all terms of the sum.
-// scale() and poly() are fitted to rows 0 to seen−1, and applied to later rows. With standardize
-// the numbers of a product are first centred and scaled by their mean and standard deviation over
-// rows 0 to seen−1.
+// Expand makes the columns of a term of a sum. The argument terms holds all terms of the sum. The
+// functions scale() and poly() are fitted to rows 0 to seen−1, and applied to later rows. If
+// standardize is true, the numbers of a product are first centred and scaled by their mean and
+// standard deviation over rows 0 to seen−1.
 //
 // As in R, a factor in the term becomes indicators of all its levels. If terms also holds the term
 // without this factor, the factor has one column fewer, by its coding. In a sum without an

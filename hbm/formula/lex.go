@@ -51,7 +51,7 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("formula, character %d: %s\n  %s\n  %s^", e.Position, e.Message, e.Text, strings.Repeat(" ", e.Position-1))
 }
 
-// lex splits a formula into tokens; the last is the end.
+// lex splits a formula into tokens; the last token marks the end of the text.
 func lex(text string) ([]token, error) {
 	var tokens []token
 	runes := []rune(text)

@@ -38,7 +38,7 @@ const (
 	TakeExp
 	TakeSqrt
 	AsFactor        // the values are labels
-	TakeScale       // less the mean, in standard deviations
+	TakeScale       // (x − mean) / standard deviation
 	TakePolynomials // orthogonal polynomials, a column for each degree
 	Compute         // an expression
 	TakeSteps       // an ordered predictor, a column for each step up

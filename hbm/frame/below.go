@@ -12,8 +12,8 @@ import (
 
 // Below returns the frame of the rows that the run has seen, followed by the rows of a new table,
 // and the index of the first new row. It adds notes to rows, and leaves rows.Y nil unless every new
-// row has a response. If the response has trials, or weights that count rows, a new row stands for
-// one row without a response, unless repeat is true.
+// row has a response. If the response has trials, or weights that count rows, and repeat is false,
+// each new row has one trial or weight 1, and its response is not read.
 func (f *Frame) Below(seen, fresh *table.Table, options Options, rows *predict.Rows, repeat bool) (frame *Frame, first int, err error) {
 	used, err := UsedColumns(seen, options, f.Formula)
 	if err != nil {
@@ -98,7 +98,8 @@ func (f *Frame) repeats() bool {
 	return f.Formula.Counts() || f.Weights == nil && len(f.Formula.Weights.Columns()) > 0
 }
 
-// asOneRow gives each row of fresh one trial, or the weight one: it then stands for one row.
+// asOneRow gives each row of fresh one trial, or the weight 1, so that the row stands for one row
+// of the frame.
 func (f *Frame) asOneRow(fresh *table.Table) *table.Table {
 	for _, v := range []formula.Variable{f.Formula.Response, f.Formula.Trials, f.Formula.Failures, f.Formula.Weights} {
 		value := 1.0
@@ -114,14 +115,14 @@ func (f *Frame) asOneRow(fresh *table.Table) *table.Table {
 	return fresh
 }
 
-// checkSeen compares the values of population and varying terms in rows from first on with their
-// values in the rows before. An unseen label is an error, and numbers outside the earlier range a
-// note.
+// checkSeen compares the values of population and varying terms in the new rows, which begin at
+// index first, with the values in the rows before. An unseen label is an error, and numbers outside
+// the earlier range a note.
 func (f *Frame) checkSeen(both *table.Table, first int, rows *predict.Rows) error {
 	checked := map[string]bool{}
 	for _, v := range slices.Concat(f.Formula.Products()...) {
 		for _, column := range v.Columns() {
-			if checked[column] || v.Transform == formula.TakeSteps { // checked with its steps
+			if checked[column] || v.Transform == formula.TakeSteps { // Variable.steps checks it
 				continue
 			}
 			checked[column] = true

@@ -14,7 +14,8 @@ import (
 	"github.com/transdim/vti/table"
 )
 
-// ResponseKinds lists the kinds of responses: all but robust, whose posterior has too many modes.
+// ResponseKinds lists the kinds of responses: all kinds except "robust", whose posterior has too
+// many modes.
 func ResponseKinds() []likelihood.Kind {
 	return slices.DeleteFunc(likelihood.Kinds(), func(kind likelihood.Kind) bool { return kind == likelihood.RobustKind })
 }
@@ -198,9 +199,9 @@ func (f *Frame) CutNames() (names []string) {
 	return names
 }
 
-// Enlarged returns a frame that holds the table twice, with other groups the second time, and each
-// of these rows twice. A variational family that serves many tables is trained on it, with rows and
-// groups left out at random for smaller tables.
+// Enlarged returns a frame with four copies of each row of the table: two in the groups of the
+// table, and two in as many other groups. A variational family that serves many tables is trained
+// on it, with rows and groups left out at random for smaller tables.
 func (f *Frame) Enlarged() *Frame {
 	const copies, repeats = 2, 2
 	large := *f

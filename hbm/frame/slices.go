@@ -18,9 +18,9 @@ type slicedTable struct {
 	options Options
 	formula *formula.Formula
 	used    []string // the columns that the formula uses
-	// head has rows with every combination of labels of the terms and, for each combination, two
-	// values of every number. A slice below these rows has the columns of the whole table in a
-	// design.
+	// head is a small table that is put above the rows of each slice. It has rows with every
+	// combination of labels of the terms and, for each combination, two values of every number. The
+	// design of a slice then has the same columns as the design of the whole table.
 	head *table.Table
 	// terms are the columns of the terms, factors the columns of numbers that are labels, and
 	// design all columns that a design needs
@@ -208,7 +208,7 @@ func (s *slicedTable) extendHead(t *table.Table) error {
 	type seen struct {
 		row    int // the first row of the combination
 		varies []bool
-		left   int // numbers that do not vary
+		left   int // number of columns of numbers with one value so far
 	}
 	found := map[string]*seen{}
 	chosen, count := make([]int, both.Rows()), 0
@@ -245,5 +245,5 @@ func (s *slicedTable) extendHead(t *table.Table) error {
 	return nil
 }
 
-// mostHeadRows bounds the rows of the head, below which every slice is read.
+// mostHeadRows bounds the rows of the head, because they are read again with every slice.
 const mostHeadRows = 10_000

@@ -8,7 +8,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// Rotations keep the products of the columns, also of rows that depend on each other.
+// The matrix R after rotations of 50 rows has RᵀR equal to the sums of products of the columns of
+// these rows, although one column is a linear combination of two others.
 func TestRotate(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	var upper [10]float64

@@ -11,14 +11,14 @@ func (c Column) Text() string {
 	return c.Name + ": " + c.Step
 }
 
-// LaterStep reports whether a population column is a later column of a monotonic effect, which has
-// one coefficient, the coefficient of its first column.
+// LaterStep reports whether a population column is a column of a monotonic effect, but not its
+// first column. Such an effect has one coefficient, which belongs to its first column.
 func (f *Frame) LaterStep(j int) bool {
 	return f.Columns[j].Step != "" && j > 0 && f.Columns[j-1].Step != "" && f.Columns[j-1].Term == f.Columns[j].Term
 }
 
-// EffectColumns returns the population columns with a coefficient: not later columns of monotonic
-// effects.
+// EffectColumns returns the population columns that have a coefficient: all but the columns for
+// which LaterStep is true.
 func (f *Frame) EffectColumns() (list []int) {
 	for j := range f.Columns {
 		if !f.LaterStep(j) {

@@ -23,8 +23,8 @@ import (
 	"github.com/transdim/vti/likelihood"
 )
 
-// The test of the build tag quality measures and logs rows of Markdown for
-// docs/benchmarks/hierarchical.md. It checks nothing.
+// Flags of the test with the build tag quality. It measures, and logs rows of Markdown for
+// docs/benchmarks/hierarchical.md; it compares nothing with expected values.
 var (
 	qualityLikelihood = flag.String("quality.likelihood", "poisson", "poisson or logistic")
 	qualityFormula    = flag.String("quality.formula", "y ~ x + (1 | g)", "regression of y on x, with effects by g")
@@ -129,8 +129,9 @@ func kinds(response likelihood.Kind) []tableKind {
 	}
 }
 
-// TestQualityOfInference trains pavi-e on one table and infers from unseen tables. For comparison
-// it logs the marginal family too, whose log evidences are known to 0.01 nats:
+// TestQualityOfInference trains the variational family pavi-e for the structure of one table, and
+// infers from unseen tables. For comparison it logs the answers of the marginal family (effects
+// integrated out), whose log evidences have errors of 0.01 nats:
 //
 //	go test -tags quality -run TestQualityOfInference -v -timeout 60m ./hbm/regression \
 //	    -quality.likelihood logistic

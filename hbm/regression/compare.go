@@ -25,7 +25,7 @@ func OpenRun(dir string) (*StoredRun, error) {
 // selections of terms from one formula.
 type Comparison struct {
 	compare.Comparison
-	// Terms compares the probabilities of the states of each term.
+	// Terms compares the probabilities of the states of each term, such as absent or pooled.
 	Terms []compare.Pair `json:"terms,omitempty"`
 	// Estimates compares the posterior of every number that both runs have, including the effects
 	// of single levels of a grouping.

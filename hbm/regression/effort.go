@@ -175,9 +175,9 @@ func (r *Regression) fewHyperparameters(others int) bool {
 // nats that the function mayMatter allows for. If the model may matter with this addition, its
 // proposal is refined, at most mostRefined times.
 //
-// The proposal is refined once more if a model has a notable probability and weights with a k̂
-// above mendedK, or a large probability and a share of effective draws below preciseESS. Otherwise
-// such a model would need many draws later.
+// The proposal is refined once more if a model has a notable probability and weights whose Pareto
+// shape k̂ is above mendedK, or a large probability and a share of effective draws below
+// preciseESS. Otherwise such a model would need many draws later.
 //
 // On the table verbagg the proposal of the largest model suits few other models, and log evidences
 // from it are up to 7 nats too small; missedNats and hiddenEvidence together allow for 10.

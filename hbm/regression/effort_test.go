@@ -38,8 +38,10 @@ func TestPrecisionAndTimeWithoutTraining(t *testing.T) {
 	}
 }
 
-// Models of negligible probability get only a pilot, a few draws, and their evidences are still
-// right. All other models get as many draws as without pilots.
+// The test computes all models of a selection twice: once with equal effort, and once with only a
+// few draws, a pilot, for models of negligible probability. The probabilities of all models agree,
+// and so do the evidences of models with more draws than a pilot. Models with a pilot cannot
+// matter.
 func TestPilotsOfModels(t *testing.T) {
 	testkit.Long(t)
 	random := rand.New(rand.NewPCG(8, 1))

@@ -31,8 +31,8 @@ import (
 	"github.com/transdim/vti/lab/testkit"
 )
 
-// schools is a table of two classes in each of three schools, with teachers who are crossed with
-// them.
+// schools is a table of two classes in each of three schools. Teachers are crossed with classes:
+// they teach in several.
 const schools = `y,x,school,class,teacher
 3,1.5,a,1,u
 1,0.5,a,1,v
@@ -122,7 +122,9 @@ func naiveJoint(t *testing.T, p *PlateModel, value func(v *hbm.Variable) []float
 	return sum
 }
 
-// The model with plates has the density of the regression, and plates nested as in the data.
+// The density of the model with plates (groups and rows) agrees with naiveJoint at draws of all
+// latent variables. A class lies in one school, so that the plate of classes determines the plate
+// of schools, but not the reverse, nor the plate of teachers.
 func TestPlatesHaveTheDensityOfTheRegression(t *testing.T) {
 	for name, opt := range map[string]frame.Options{
 		"correlated": {Formula: "y ~ x + (1 + x | school)"},
@@ -214,8 +216,9 @@ func TestFamiliesOfGroupsWithoutSpread(t *testing.T) {
 	}
 }
 
-// At any standard deviation, the distance of an effect from a coefficient is right to two units in
-// the last place of the coefficient. If it were lost by rounding, the density would be too large.
+// At any standard deviation, an effect 1.5 standard deviations above a coefficient of 3 keeps this
+// distance: rounding loses at most a small part of it, because standard deviations have a lower
+// bound. If rounding removed the distance, the density would be too large.
 func TestSmallestSDsKeepDistances(t *testing.T) {
 	far := []float64{-60, -20, -12, -8, -5}
 	for _, dtype := range []dtypes.DType{dtypes.Float32, dtypes.Float64} {
@@ -299,10 +302,11 @@ func TestSelectionByFamilies(t *testing.T) {
 	}
 }
 
-// With a standard deviation at its lower bound and a correlation of nearly one, only a millionth of
-// this standard deviation is left for an effect. Added to a coefficient of one, it must not be lost
-// by rounding: the density would be too large in each group. Without the bound, the log evidence of
-// the table radon by the family pavi-e is 16 nats too large.
+// The test sets a standard deviation to its lower bound, at correlations from zero to nearly one. A
+// correlation of nearly one leaves only a small part of the standard deviation for an effect given
+// the other effect. This part is bounded too, so that rounding does not remove it from a sum with a
+// coefficient of one. Otherwise the log evidence of the table radon by the family pavi-e is 16 nats
+// too large.
 func TestCorrelatedEffectsDoNotRoundAway(t *testing.T) {
 	r := newRegression(t, frameOf(t, heights(1, 6, 4), frame.Options{Formula: "y ~ x + (x | g)"}), Options{})
 	p, err := r.Plates()

@@ -123,8 +123,8 @@ const grouped18 = `y,x,z,g,h,s
 0.3,1.5,0.1,e,v,1.1
 `
 
-// The density agrees with the normal density of all rows in every model, and the marginal density
-// with a sum over a grid of effects.
+// The log joint density of the target agrees with naiveLogJoint, a dense normal density of all
+// rows, at random coordinates of up to twelve models of each formula.
 func TestGaussianLogJoint(t *testing.T) {
 	for name, opt := range gaussianCases {
 		t.Run(name, func(t *testing.T) {

@@ -86,9 +86,10 @@ func reference(t *testing.T, r *Regression) *integral {
 	return f
 }
 
-// Tables of two crossed groupings drawn from the priors are answered as by the command hbm infer.
-// Trusted probabilities and evidences of models agree with the function reference, and
-// probabilities of terms are calibrated. The test logs lines for docs/benchmarks/calibration.md.
+// The test draws tables of two crossed groupings from the priors, and answers them as the command
+// "vti hbm infer" does. Probabilities and evidences of models in trusted answers agree with the
+// function reference, and probabilities of terms are calibrated. The test logs lines for
+// docs/benchmarks/calibration.md.
 func TestInferredSelections(t *testing.T) {
 	testkit.Long(t)
 	kind, err := frame.ParseResponseKind(*inferredLikelihood)

@@ -179,8 +179,8 @@ func (b *smallBlock) backward(x []float64) {
 // closeMode is the distance from the mode, in posterior standard deviations, at which the search
 // for the mode ends and nodes are laid around the point that was found. Nodes around a point at
 // this distance are as good as nodes around the mode. mostModeSteps bounds the steps of the search.
-// Half and twice these constants give the same answers; with the whole group "hierarchies" at half,
-// two answers lack a standard deviation (docs/benchmarks/constants.md).
+// Half and twice these constants give the same answers, but two answers lack a standard deviation
+// if all constants in the group "hierarchies" of docs/benchmarks/constants.md are halved together.
 const (
 	closeMode     = 0.02
 	mostModeSteps = 300

@@ -265,7 +265,8 @@ func (f *integral) problem(m *modelIntegral, e effort) integrate.Problem {
 // logScales returns a function that computes the logarithms of the standard deviations among the
 // hyperparameters h of a model, or nil if there are none. The posterior variances of effects, and
 // of standard deviations, are in proportion to the squares of these standard deviations. It leaves
-// out standard deviations whose prior has no second moment: with few groups the posterior has none.
+// out standard deviations whose prior has no second moment, because with few groups their posterior
+// has no second moment either.
 func (r *Regression) logScales(m *modelIntegral) func(h []float64) []float64 {
 	var places []int
 	for i, j := range m.free {
@@ -300,11 +301,11 @@ func (f *integral) evidences() (logPrior []float64, evidence []models.Evidence) 
 func (f *integral) combine() { f.Sum = models.Combine(f.evidences()) }
 
 // mostUncertain lists the models for which more draws reduce the error of the answer most. It
-// leaves out models that have the number most of draws. The contribution of a model to the error is
-// its probability times the larger of two numbers: the standard error of its log evidence, and the
-// inverse root of its effective number of draws. If tails is true, the contribution is its
-// probability times the share of its posterior that weights may have missed. It lists models with
-// at least half of the largest contribution.
+// leaves out models that have the largest allowed number of draws, the argument most. The
+// contribution of a model to the error is its probability times the larger of two numbers: the
+// standard error of its log evidence, and the inverse root of its effective number of draws. If
+// tails is true, the contribution is its probability times the share of its posterior that weights
+// may have missed. It lists models with at least half of the largest contribution.
 func (f *integral) mostUncertain(most int, tails bool) (list []*modelIntegral) {
 	parts := make([]float64, len(f.list))
 	for k, m := range f.list {

@@ -35,7 +35,8 @@ type conditional struct {
 // as a difference of sums over all rows. It is far below the error of a log density.
 const cancelled = 1e-9
 
-// solve finds v̂ given y − D μ, which the function rest computes, and returns the sum of squares
+// solve finds the mean v̂ of the standardised effects v (see jointEffects for all symbols) given y
+// − D μ, which the function rest computes. It returns the sum of squares
 //
 //	|y − D (μ + F v̂)|² / σ² + |v̂|² = |y − D μ|² / σ² − v̂ᵀ P v̂.
 //
@@ -69,8 +70,8 @@ func (c *conditional) solve(rest func() []float64, largest float64) (squares flo
 	return dot(left, left)*precision + length
 }
 
-// leastSquares returns the matrix [A c] of the least squares problem in v with |c − A v|² equal to
-// |y − D (μ + F v)|² / σ² + |v|². The argument rest is y − D μ.
+// leastSquares returns the matrix [A c] of the least squares problem in v (see jointEffects for the
+// symbols) with |c − A v|² equal to |y − D (μ + F v)|² / σ² + |v|². The argument rest is y − D μ.
 func (c *conditional) leastSquares(rest []float64) *mat.Dense {
 	e := c.e
 	n := len(e.rows)
@@ -92,8 +93,9 @@ func (c *conditional) leastSquares(rest []float64) *mat.Dense {
 	return rows
 }
 
-// precision writes to dst the block of P that belongs to the block p of DᵀD, for the precision 1/σ²
-// of the noise. It returns its working memory, for the next call.
+// precision writes to dst the block of P (the precision of v; see jointEffects) that belongs to the
+// block p of DᵀD, for the precision 1/σ² of the noise. It returns its working memory, for the next
+// call.
 func (c *conditional) precision(p gramBlock, precision float64, dst, work []float64) []float64 {
 	i, j := c.e.blocks[p.i], c.e.blocks[p.j]
 	work = slices.Grow(work[:0], i.size*j.size)[:i.size*j.size]
@@ -158,7 +160,7 @@ func (c *conditional) transposed(x []float64) []float64 {
 	return y
 }
 
-// effectsOf returns F v, the effects less their prior mean.
+// effectsOf returns the effects less their prior mean, F v in jointEffects.
 func (c *conditional) effectsOf(v []float64) []float64 {
 	b := make([]float64, len(v))
 	for _, block := range c.e.blocks {

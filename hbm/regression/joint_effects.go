@@ -192,7 +192,8 @@ func addProduct(gram, x, z []float64, weight float64) {
 	}
 }
 
-// prior returns the prior of the effects given the hyperparameters in θ. centre and factor are nil.
+// prior returns the prior of the effects given the hyperparameters in θ. The fields centre and
+// factor of the result are nil.
 func (e *jointEffects) prior(mask []bool, theta []float64) *conditional {
 	r := e.r
 	c := &conditional{e: e, sigma: r.noiseAt(theta), mean: make([]float64, r.coefficients()), sd: make([]float64, r.coefficients())}

@@ -153,8 +153,9 @@ type drawn struct {
 // wideOneShare is the share of draws in which the noise of one effect is wideFactor times as wide,
 // and wideAllShare the share in which the noise of all effects is wider (see wideAll). An effect
 // that the rows bound on one side only, for example if all counts are zero, has a tail that is far
-// from normal. Half and twice these constants give the same answers; with the whole group
-// "hierarchies" at half, two answers lack a standard deviation (docs/benchmarks/constants.md).
+// from normal. Half and twice these constants give the same answers, but two answers lack a
+// standard deviation if all constants in the group "hierarchies" of docs/benchmarks/constants.md
+// are halved together.
 const (
 	wideOneShare = 0.1
 	wideAllShare = 0.1
@@ -252,9 +253,9 @@ func (p *outerProposal) outerTheta(v []float64, mask []bool, theta []float64) {
 	})
 }
 
-// unused returns the log density of the standard normal effects v that the model lacks. The
-// proposal has the same factor. logScale is the logarithm of the product of the prior standard
-// deviations of the population effects in the model.
+// unused returns the log density of the standard normal effects v that the model lacks. The density
+// of the proposal has this density as a factor. logScale is the logarithm of the product of the
+// prior standard deviations of the population effects in the model.
 func (p *outerProposal) unused(v []float64, mask []bool) (logNormal, logScale float64) {
 	without := func(x float64) { logNormal -= x*x/2 + halfLog2Pi }
 	for j := range p.sd {
@@ -275,8 +276,8 @@ func (p *outerProposal) unused(v []float64, mask []bool) (logNormal, logScale fl
 // Numbers of pairs of draws of the outer effects at each point of hyperparameters. The number is
 // chosen so that the relative variance of their mean weight, estimated from laplacePilot pairs, is
 // below laplaceVariance. It is at most laplaceMostPairs. Half and twice these constants give the
-// same answers; with the whole group "hierarchies" at half, two answers lack a standard deviation
-// (docs/benchmarks/constants.md).
+// same answers, but two answers lack a standard deviation if all constants in the group
+// "hierarchies" of docs/benchmarks/constants.md are halved together.
 const (
 	laplaceMostPairs = 8
 	laplacePilot     = 48

@@ -90,8 +90,9 @@ func ofColumn(t *testing.T, text, name string) []float64 {
 	return column.Values
 }
 
-// Given shares, σ and standard deviations, the density is a dense normal density in every model of
-// a selection, with one coefficient for any number of steps.
+// The test compares log p(y | h) in every model of a selection, at random hyperparameters h (shares
+// of steps, σ and standard deviations), with a dense normal density. In it a monotonic effect is
+// one column with one coefficient, for any number of steps.
 func TestMonotonicGivenShares(t *testing.T) {
 	text := stepTable(1, 40, []float64{0, 1, 1.2, 3})
 	f := frameOf(t, text, frame.Options{Formula: "y ~ mo(x) + z + (1 | g)"})

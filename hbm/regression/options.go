@@ -80,7 +80,8 @@ type Options struct {
 	// Models is the prior over models if Select is set. A model makes decisions of two kinds:
 	// whether it contains a term, and whether a term that it contains varies by a grouping. The
 	// prior gives all models the same probability, or all decisions of a kind the same probability
-	// of yes: a number, or unknown with the prior Beta(a, b). The zero value is betabinomial:1,1.
+	// of yes, which is a given number or has the prior Beta(a, b). The zero value stands for
+	// Beta(1, 1).
 	Models space.Prior `json:"models"`
 }
 

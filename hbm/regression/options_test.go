@@ -25,9 +25,10 @@ func termPriors(t *testing.T, texts ...string) (priors []TermPrior) {
 	return priors
 }
 
-// The prior of a term is the prior of the coefficient in the units of the table. Here x has its own
-// coefficient prior, the standard deviation of the intercepts has a prior of another family, and
-// all other parameters have the default priors.
+// A regression with priors of single terms, given in the units of the table, has coordinates with
+// these priors on the working scale. Here x has its own coefficient prior, the standard deviations
+// of intercepts and of slopes of z have priors of other families, and all other parameters have the
+// default priors.
 func TestTermPriors(t *testing.T) {
 	f := frameOf(t, grouped18, frame.Options{Formula: "y ~ x + z + (1 + z | g)"})
 	r := newRegression(t, f, Options{Terms: termPriors(t, "b:x=normal(0.5,0.25)", "sd:(Intercept)|g=exponential(2)", "sd:z|g=half-cauchy(3)")})
@@ -133,7 +134,8 @@ func TestSubmodelsHaveTheirOwnLKJPrior(t *testing.T) {
 	}
 }
 
-// The prior density of hyperparameters is the same in graphs and on the host, in every model.
+// The log prior density of a computation graph equals the log prior density computed on the host,
+// in every model, at random coordinates.
 func TestSubmodelPriorsOfGraphsAndHost(t *testing.T) {
 	r := newRegression(t, frameOf(t, grouped18, frame.Options{Formula: "y ~ x + z + (1 + x + z | g)"}), Options{Select: true, Correlation: 1.3, Terms: termPriors(t, "b:x=normal(1,2)", "sd:z|g=exponential(4)")})
 	random := stream.Rand(2, "lkj")

@@ -79,8 +79,9 @@ func fitClassical(t testing.TB, r *Regression, restricted bool) classical {
 	return fit
 }
 
-// Restricted maximum likelihood gives the published figures: lme4's documentation of sleepstudy,
-// chapter 12 of Gelman and Hill (2007) for radon, and the examples of BUGS for rats.
+// The test fits three tables by restricted maximum likelihood. The estimates agree with published
+// figures: for sleepstudy in the documentation of lme4, for radon in chapter 12 of Gelman and Hill
+// (2007), and for rats in the examples of BUGS.
 func TestPublishedClassicalFits(t *testing.T) {
 	fit := func(file, formula string, restricted bool) classical {
 		return fitClassical(t, newRegression(t, frameOfFile(t, file, frame.Options{Formula: formula}), Options{}), restricted)

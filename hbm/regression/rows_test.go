@@ -88,8 +88,9 @@ func TestRowsOfKnownAndNewGroups(t *testing.T) {
 	for s, eta := range alone {
 		require.InDelta(t, intercept[s]+4*slope[s], eta, 1e-9)
 	}
-	// Given the draw, the new subject is normal around the population with the variance s0² + 2·4 ρ
-	// s0 s1 + 4² s1². The two checks together fail by chance once in 8,000.
+	// In each draw the linear predictor of the new subject on day 4 is normal around the
+	// population, with the variance s0² + 2·4 ρ s0 s1 + 4² s1². The two checks together fail by
+	// chance once in 8,000.
 	s0, s1, rho := column("sd((Intercept) | Subject)"), column("sd(Days | Subject)"), column("cor((Intercept), Days | Subject)")
 	standard := make([]float64, len(unknown))
 	for s, eta := range unknown {
@@ -107,7 +108,8 @@ func TestRowsOfKnownAndNewGroups(t *testing.T) {
 	loo, err := predict.LeaveOneOut(t.Context(), mustRows(t, stored), 1)
 	require.NoError(t, err)
 	assert.Equal(t, 180, len(loo.Rows))
-	// There are 36 effects of subjects, which are shrunk, and six parameters.
+	// The effective number of parameters P is below the 42 parameters, six and 36 effects of
+	// subjects, because these effects are shrunk.
 	assert.Greater(t, float64(loo.P), 20.0)
 	assert.Less(t, float64(loo.P), 42.0)
 
@@ -175,9 +177,9 @@ func TestRowsOfCounts(t *testing.T) {
 	require.InDeltaSlice(t, draws[0], draws[2], 0.15)
 }
 
-// With the linear predictors that generated a table, the model check finds no misfit. If the
-// predictors lack the effect of the square of a column, it finds this square. The offset and the
-// scaling of the response take part.
+// The test generates a table with the square of x and an offset. Given the linear predictors with
+// this square, the model check finds no misfit. Given predictors without it, the check names the
+// square.
 func TestCheckModel(t *testing.T) {
 	const n = 120
 	random := stream.Rand(1, "test")

@@ -208,9 +208,9 @@ func TestDearIntegralsAgree(t *testing.T) {
 	require.InDelta(t, 1, sd/want.SD, 5/math.Sqrt(few.ESS))
 }
 
-// A level of one grouping has the same rows as a level of another grouping. Only the priors tell
-// the two effects apart: given their standard deviations s and t, their expectations have the ratio
-// s² / t². With noise of 1e-9, rounding could remove all digits of P; the exact means are above −3.
+// Level a2 has the same rows as level b2 of another grouping. Only the priors tell the two effects
+// apart: given their standard deviations s and t, their posterior means have the ratio s² / t².
+// Even with noise of 1e-11 rounding must not change this ratio.
 func TestLevelsWithTheSameRows(t *testing.T) {
 	text := "y,a,b\n-1,a0,b1\n10,a0,b0\n0,a1,b1\n0,a2,b2\n0,a1,b1\n0,a2,b2\n0,a2,b2\n0,a1,b1\n"
 	r := newRegression(t, frameOf(t, text, frame.Options{Formula: "y ~ 1 + (1|a) + (1|b)"}), Options{})

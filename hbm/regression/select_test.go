@@ -46,14 +46,17 @@ func TestSelectionAgreesWithEnumeration(t *testing.T) {
 	total := logsum.Of(logMass)
 	for i, model := range likely {
 		probability := math.Exp(logMass[i] - total)
-		// Seven nodes are exact to 0.05 where the standard deviation of a slope is nearly zero.
+		// The quadrature with seven nodes has an error of up to 0.05 nats where the standard
+		// deviation of a slope is nearly zero.
 		assert.InDelta(t, probability, model.Certified, 5*model.SE+0.02, r.FormulaOf(model.Code))
 		assert.InDelta(t, exact[i], model.LogEvidence+r.LogJacobian(), 5*model.LogEvidenceSE+0.05, r.FormulaOf(model.Code))
 	}
 	assert.Equal(t, "log_radon ~ 1 + floor + log_uppm + (1 + floor | county)", r.FormulaOf(certificate.Models[0].Code))
 }
 
-// The questions of a formula are as expected, and so are the models that they allow.
+// A selection has a question for each term, such as whether a model has it and by which groups it
+// varies. The test compares the possible answers with a list, and counts the models with positive
+// prior: an interaction needs both of its terms.
 func TestQuestions(t *testing.T) {
 	r := newRegression(t, frameOf(t, grouped18, frame.Options{Formula: "y ~ x*z + (1 + x | g) + (x | h) + (0 + z | g)"}), Options{Select: true, Models: space.Prior{Kind: space.BernoulliPrior, Pi: 0.5}})
 	names := r.groupNames()

@@ -20,9 +20,9 @@ import (
 	"github.com/transdim/vti/table"
 )
 
-// slicedFile writes a table of 190 rows in row groups of 40. y depends on x, far from zero, on
-// labels f, on classes g in schools h and on groups n, which are numbers. Some cells of z are
-// missing.
+// slicedFile writes a table of 190 rows in row groups of 40. y depends on x, whose values are far
+// from zero, on labels f, on classes g in schools h and on groups n, which are numbers. Some cells
+// of z are missing.
 func slicedFile(t *testing.T) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "rows.parquet")

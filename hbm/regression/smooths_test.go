@@ -87,7 +87,8 @@ func TestSmoothsAreIntegratedOut(t *testing.T) {
 	assert.Contains(t, strings.Join(r.Priors(), "\n"), "sd of s(z, k=6) around its line: ~ half-normal")
 }
 
-// A run finds a curve. Predictions lie on the curve, and the prior of its sd is right.
+// Rows of the fitted table, given as a new table, have the linear predictors of the run. The
+// description of the priors has the prior given for the standard deviation of a curve.
 func TestSmoothRun(t *testing.T) {
 	testkit.Slow(t)
 	stored := finished(t, "sleepstudy.csv", frame.Options{Formula: "Reaction ~ s(Days, k=5) + (1 | Subject)"})

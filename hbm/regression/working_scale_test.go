@@ -52,8 +52,8 @@ func TestUnitsOfPositiveResponses(t *testing.T) {
 	}
 }
 
-// Columns of the table with the names of results, and names and labels of several lines, are told
-// apart and take one line each.
+// Columns of a table may have the names of results, such as sigma, and names and labels may have
+// several lines. In the answer all names are distinct and take one line each.
 func TestNamesOfResults(t *testing.T) {
 	text := "y,(Intercept),sigma,\"two\nlines\",\"the\ngroup\"\n1,2,3,u,\"a\nb\"\n2,3,1,v,\"a\nb\"\n4,1,2,w,c\n3,5,4,u,c\n2.5,1,1,v,d\n6,2,2,w,d\n"
 	f := frameOf(t, text, frame.Options{Formula: "y ~ `(Intercept)` + sigma + `two lines` + (1 | `the group`)"})
