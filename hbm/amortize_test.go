@@ -67,8 +67,8 @@ func TestAmortizeMistakes(t *testing.T) {
 }
 
 // Training that is stopped and continued, and a trained family that is only loaded, give the same
-// bits as training without a stop. One family has free encodings (trained numbers for each member
-// of a plate), the other encodings by networks.
+// bits as training without a stop. Families have free encodings (trained numbers for each member of
+// a plate) or encodings by networks.
 func TestResume(t *testing.T) {
 	e := newEffects(5, 4, 2)
 	data := e.draw(t, 1)

@@ -17,7 +17,8 @@ import (
 	"github.com/transdim/vti/likelihood"
 )
 
-// A run without training has the requested effective draws, and begins no draws after MaxTime.
+// Without training, a run with a Precision has the effective draws that this precision needs. It
+// has more draws than a run without, and than a run that ends after a nanosecond.
 func TestPrecisionAndTimeWithoutTraining(t *testing.T) {
 	testkit.Slow(t)
 	f := frameOf(t, schools, frame.Options{Formula: "y ~ x + (1 | school)"})

@@ -149,8 +149,9 @@ func TestGaussianLogJoint(t *testing.T) {
 	}
 }
 
-// The marginal density on the host is the integral of the joint density over the normal
-// coordinates: the joint density divided by the conditional normal density, at the mode.
+// The marginal density computed on the host is the integral of the joint density over population
+// effects and effects of groups. In these its logarithm is quadratic, so that differences of the
+// joint density determine the integral.
 func TestGaussianMarginal(t *testing.T) {
 	for name, opt := range gaussianCases {
 		t.Run(name, func(t *testing.T) {
@@ -211,7 +212,8 @@ func TestGaussianMarginal(t *testing.T) {
 	}
 }
 
-// The prior density of a model integrates to one over standard deviation, correlation and noise.
+// The prior density of each standard deviation, correlation and noise integrates to one, and the
+// prior probabilities of models sum to one.
 func TestPriorsIntegrateToOne(t *testing.T) {
 	for prior := HalfNormalSD; prior <= ExponentialSD; prior++ {
 		r := newRegression(t, frameOf(t, grouped18, frame.Options{Formula: "y ~ (1 + x | g)"}), Options{SDPrior: prior, SDScale: 0.7, Correlation: 1.3})

@@ -150,10 +150,10 @@ func TestInferFromHardlyTrained(t *testing.T) {
 }
 
 // Answers for counts and for responses of 0 and 1 do not use the family, because effects are
-// integrated out by quadrature. Log evidences agree within four of their standard errors, which
-// fails by chance once in 16,000. With a thousand effective draws or more on both sides, means have
-// errors of 0.04 standard deviations, and standard deviations of 3 percent. A count that is a
-// hundred times too large, and labels that x separates, are not trusted.
+// integrated out by quadrature. Log evidences agree with a run on the table itself, within four of
+// their standard errors, which fails by chance once in 16,000. With a thousand effective draws or
+// more on both sides, means have errors of 0.04 standard deviations, and standard deviations of 3
+// percent. A count that is a hundred times too large, and labels that x separates, are not trusted.
 func TestInferFromHardlyTrainedWeighed(t *testing.T) {
 	testkit.Long(t)
 	for _, kind := range []likelihood.Kind{likelihood.PoissonKind, likelihood.LogisticKind} {

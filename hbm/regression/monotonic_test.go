@@ -297,8 +297,8 @@ func (s *stepSums) logMarginal(shares []float64) float64 {
 	return logsum.Of(logs[:])
 }
 
-// The table is symmetric, so that its posterior is symmetric: it has two modes far from each other,
-// one for each sign of the coefficient, with probability one half each.
+// The table has each response at x and at 3 − x. Its posterior is therefore symmetric: it has two
+// modes far from each other, one for each sign of the coefficient, with probability one half each.
 func TestMonotonicOfEitherSign(t *testing.T) {
 	means := []float64{0, 1.6, 1.6, 0}
 	random := stream.Rand(10, "mirror")
@@ -317,7 +317,8 @@ func TestMonotonicOfEitherSign(t *testing.T) {
 	assert.Greater(t, float64(b.Q975), float64(b.SD))
 }
 
-// A predictor of two values has one step, and its effect is linear, for every response.
+// A predictor x of two values has one step: the evidence with mo(x) equals the evidence with x, for
+// a gaussian response and for counts.
 func TestMonotonicOfOneStep(t *testing.T) {
 	testkit.Slow(t)
 	text := stepTable(8, 50, []float64{0, 1})

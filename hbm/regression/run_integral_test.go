@@ -181,8 +181,8 @@ func dependentTable(seed uint64) string {
 	return text
 }
 
-// If densities are costly, the answer uses fewer draws and stores the effects of each draw. Its
-// evidence and moments agree with the usual answer.
+// If densities are marked as costly, the answer uses fewer draws and stores the effects of each
+// draw. Its evidence and moments agree with the answer by many draws.
 func TestDearIntegralsAgree(t *testing.T) {
 	r := newRegression(t, frameOf(t, grouped18, frame.Options{Formula: "y ~ x + (1 | g) + (1 | h)"}), Options{SDPrior: HalfNormalSD})
 	many, err := r.integrate(t.Context(), r.effort(), 1, nil)

@@ -69,8 +69,8 @@ func TestEightSchools(t *testing.T) {
 	}
 }
 
-// Moments of the effects of levels, for a gaussian response, agree with the dense normal
-// distribution of all effects given θ.
+// Moments of draws of the effects of each level, for a gaussian response, agree with their normal
+// distribution given θ.
 func TestEffectsGivenTheRest(t *testing.T) {
 	r := newRegression(t, frameOf(t, grouped18, frame.Options{Formula: "y ~ x + (1 + x | g) + (1 | h)"}), Options{})
 	mask, theta := r.space.masks[0], make([]float64, r.Dim())
@@ -124,7 +124,7 @@ func TestEffectsGivenTheRest(t *testing.T) {
 	}
 }
 
-// Moments of the effects of a response that is not gaussian agree with sums over a grid.
+// Moments of draws of the effect of a level, for counts given θ, agree with sums over a grid.
 func TestEffectsOfCounts(t *testing.T) {
 	r := newRegression(t, frameOf(t, counts18, frame.Options{Formula: "y ~ x + (1 | g)", Response: likelihood.PoissonKind}), Options{})
 	mask, theta := r.space.masks[0], make([]float64, r.Dim())
