@@ -66,9 +66,8 @@ func TestAmortizeMistakes(t *testing.T) {
 	require.ErrorContains(t, err, "want plate")
 }
 
-// Training that is stopped and continued, and a trained family that is only loaded, give the same
-// bits as training without a stop. Families have free encodings (trained numbers for each member of
-// a plate) or encodings by networks.
+// Training that is stopped and continued, and a family that is only loaded, give the bits of
+// training without a stop, with trained encodings of each member or encodings by networks.
 func TestResume(t *testing.T) {
 	e := newEffects(5, 4, 2)
 	data := e.draw(t, 1)

@@ -52,9 +52,8 @@ func meanOf(c *Certificate, f func(draw int) float64) (mean, variance float64) {
 	return mean, variance
 }
 
-// On a model with all kinds of plates, Certify weights draws member by member of the plate of
-// schools. Its log evidence agrees with the mean of weights of whole draws, computed here, within
-// five standard errors of both.
+// On a model with all kinds of plates, the log evidence by weights of each member of a plate agrees
+// with the mean weight of whole draws, within five standard errors.
 func TestCertifyByMembers(t *testing.T) {
 	m, observed, plates := ragged()
 	simulator, err := NewSimulator(open(t), m)

@@ -133,8 +133,7 @@ func ExamplePosterior_On() {
 	// trusted: the sixth ward differs by -2.1 days
 }
 
-// Which wards differ, for any stays? A family is trained on data that are simulated from the
-// models.
+// Which wards differ, for any stays? A family is trained on data simulated from the models.
 func ExampleTarget_Family() {
 	ctx := context.Background()
 	m, mean, effect, stay := wardModel()

@@ -89,8 +89,7 @@ func ragged() (m *Model, observed *Variable, plates map[string]*Plate) {
 }
 
 // The mean of the reduced ELBO over selections is the full ELBO (PAVI eq. 7), within five standard
-// errors. Without the weights of members in eq. 5 and 6 the mean differs from the full ELBO by
-// more.
+// errors. The mean without the weights of members in eq. 5 and 6 differs by more.
 func TestReducedELBOIsUnbiased(t *testing.T) {
 	m, observed, plates := ragged()
 	simulator, err := NewSimulator(open(t), m)
@@ -172,8 +171,7 @@ func TestStepsTouchSelectedEncodings(t *testing.T) {
 	require.Positive(t, onlyFirst)
 }
 
-// With some members of each plate in a step, training ends within 0.2 nats per group of the
-// evidence.
+// Training on some members of each plate ends within 0.2 nats per group of the log evidence.
 func TestFitByParts(t *testing.T) {
 	testkit.Slow(t)
 	e := newEffects(40, 10, 2)

@@ -49,8 +49,7 @@ func (f *Frame) expand(t *table.Table, terms []formula.Term, where string) (colu
 	return columns, design, nil
 }
 
-// fitted returns the number of rows that determine the constants of scale() and poly() in a
-// formula: rows that the run has seen.
+// fitted returns the number of rows to which scale() and poly() of a formula are fitted.
 func (f *Frame) fitted(t *table.Table) int {
 	if f.seen > 0 {
 		return f.seen

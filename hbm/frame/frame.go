@@ -14,8 +14,7 @@ import (
 	"github.com/transdim/vti/table"
 )
 
-// ResponseKinds lists the kinds of responses: all kinds except "robust", whose posterior has too
-// many modes.
+// ResponseKinds lists all kinds of responses but "robust", whose posterior has too many modes.
 func ResponseKinds() []likelihood.Kind {
 	return slices.DeleteFunc(likelihood.Kinds(), func(kind likelihood.Kind) bool { return kind == likelihood.RobustKind })
 }

@@ -53,8 +53,7 @@ func TestFrame(t *testing.T) {
 	assert.InDelta(t, 0.6931471805599453, numbers.Y[1], 1e-12)
 }
 
-// The frame of the radon table has 85 counties in the order of its rows, and a warning of counties
-// with one row.
+// The frame of the radon table has 85 counties, and a warning of counties with one row.
 func TestFrameOfRadon(t *testing.T) {
 	f := builtOfFile(t, "radon.csv", Options{Formula: "log_radon ~ floor + log_uppm + (1 + floor | county)"})
 	assert.Equal(t, 919, f.Rows())

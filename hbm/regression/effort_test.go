@@ -39,10 +39,9 @@ func TestPrecisionAndTimeWithoutTraining(t *testing.T) {
 	}
 }
 
-// The test computes all models of a selection twice: once with equal effort, and once with only a
-// few draws, a pilot, for models of negligible probability. The probabilities of all models agree,
-// and so do the evidences of models with more draws than a pilot. Models with a pilot cannot
-// matter.
+// The test computes all models of a selection twice, the second time with only a few draws (a
+// pilot) for models of negligible probability. Probabilities of models agree, and so do evidences
+// of models with more draws than a pilot.
 func TestPilotsOfModels(t *testing.T) {
 	testkit.Long(t)
 	random := rand.New(rand.NewPCG(8, 1))

@@ -302,11 +302,10 @@ func TestSelectionByFamilies(t *testing.T) {
 	}
 }
 
-// The test sets a standard deviation to its lower bound, at correlations from zero to nearly one. A
-// correlation of nearly one leaves only a small part of the standard deviation for an effect given
-// the other effect. This part is bounded too, so that rounding does not remove it from a sum with a
-// coefficient of one. Otherwise the log evidence of the table radon by the family pavi-e is 16 nats
-// too large.
+// The test sets a standard deviation to its lower bound, at correlations from zero to nearly one,
+// which leave only a small part of it for an effect given the other effect. This part is bounded
+// too, so that rounding does not remove it from a sum with 1. Without this bound, the log evidence
+// of the table radon by the family pavi-e is 16 nats too large.
 func TestCorrelatedEffectsDoNotRoundAway(t *testing.T) {
 	r := newRegression(t, frameOf(t, heights(1, 6, 4), frame.Options{Formula: "y ~ x + (x | g)"}), Options{})
 	p, err := r.Plates()

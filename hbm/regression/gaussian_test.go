@@ -149,9 +149,8 @@ func TestGaussianLogJoint(t *testing.T) {
 	}
 }
 
-// The marginal density computed on the host is the integral of the joint density over population
-// effects and effects of groups. In these its logarithm is quadratic, so that differences of the
-// joint density determine the integral.
+// The marginal density computed on the host is the integral of the joint density over all effects,
+// in which its logarithm is quadratic: differences of the joint density determine the integral.
 func TestGaussianMarginal(t *testing.T) {
 	for name, opt := range gaussianCases {
 		t.Run(name, func(t *testing.T) {

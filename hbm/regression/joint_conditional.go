@@ -93,9 +93,8 @@ func (c *conditional) leastSquares(rest []float64) *mat.Dense {
 	return rows
 }
 
-// precision writes to dst the block of P (the precision of v; see jointEffects) that belongs to the
-// block p of DᵀD, for the precision 1/σ² of the noise. It returns its working memory, for the next
-// call.
+// precision writes to dst the block of P in jointEffects that belongs to the block p of DᵀD, for
+// the precision 1/σ² of the noise. It returns its working memory, for the next call.
 func (c *conditional) precision(p gramBlock, precision float64, dst, work []float64) []float64 {
 	i, j := c.e.blocks[p.i], c.e.blocks[p.j]
 	work = slices.Grow(work[:0], i.size*j.size)[:i.size*j.size]

@@ -25,10 +25,9 @@ func termPriors(t *testing.T, texts ...string) (priors []TermPrior) {
 	return priors
 }
 
-// A regression with priors of single terms, given in the units of the table, has coordinates with
-// these priors on the working scale. Here x has its own coefficient prior, the standard deviations
-// of intercepts and of slopes of z have priors of other families, and all other parameters have the
-// default priors.
+// Priors of single terms are given in the units of the table. Here x has its own coefficient prior,
+// the standard deviations of intercepts and of slopes of z have priors of other families, and all
+// other parameters have the default priors.
 func TestTermPriors(t *testing.T) {
 	f := frameOf(t, grouped18, frame.Options{Formula: "y ~ x + z + (1 + z | g)"})
 	r := newRegression(t, f, Options{Terms: termPriors(t, "b:x=normal(0.5,0.25)", "sd:(Intercept)|g=exponential(2)", "sd:z|g=half-cauchy(3)")})

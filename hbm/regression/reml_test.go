@@ -79,7 +79,7 @@ func fitClassical(t testing.TB, r *Regression, restricted bool) classical {
 	return fit
 }
 
-// The test fits three tables by restricted maximum likelihood. The estimates agree with published
+// The test fits tables by restricted maximum likelihood. The estimates agree with published
 // figures: for sleepstudy in the documentation of lme4, for radon in chapter 12 of Gelman and Hill
 // (2007), and for rats in the examples of BUGS.
 func TestPublishedClassicalFits(t *testing.T) {

@@ -129,9 +129,8 @@ func TestOuterDrawsHaveTheirDensities(t *testing.T) {
 	}
 }
 
-// The noise of outer effects is a mixture of normal distributions. Its density integrates to one
-// over a grid, and its mean square over the grid agrees with the mean square of draws to four
-// standard errors.
+// The density of the noise of outer effects, a mixture, integrates to one over a grid. Its mean
+// square agrees with draws to four standard errors.
 func TestNoiseOfOuterEffects(t *testing.T) {
 	l := &laplaceEffects{jointEffects: &jointEffects{effects: 2}, outer: []int{0, 1}}
 	sum, squares := 0.0, 0.0

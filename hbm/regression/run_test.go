@@ -200,10 +200,9 @@ func TestRegressionRun(t *testing.T) {
 	assert.Equal(t, strconv.FormatFloat(float64(days.Mean), 'g', 6, 64), strconv.FormatFloat(column.Values[1], 'g', 6, 64))
 }
 
-// The table has ten rows in six groups, three of which have one row. The weights of an untrained
-// flow look reliable on it, but its draws reach too little of the tail of the standard deviation of
-// groups. A run trains until every standard deviation in its trusted answer has an error below four
-// percent.
+// The table has ten rows in six groups. The weights of an untrained flow look reliable on it, but
+// its draws reach too little of the tail of the standard deviation of groups. In the trusted answer
+// of a run all standard deviations have errors below four percent.
 func TestStandardDeviationsOfTrustedAnswersAreResolved(t *testing.T) {
 	testkit.Slow(t)
 	f := frameOf(t, `y,x,g
