@@ -16,21 +16,21 @@ const (
 
 // attention reduces the encodings of the members of each set to one encoding, as a set transformer
 // does. First comes an induced block, in which learned points attend to the members and the members
-// to these points. Then one learned point attends to the members. x is [from..., draws, hidden] and
-// weight [from..., 1, 1], 0 for a row without a member.
+// to these points. Then one learned point attends to the members. x is [plates of members...,
+// draws, hidden] and weight [plates of members..., 1, 1], 0 for a row without a member.
 func (s *setEncoder) attention(ctx *context.Context, set *sets, x, weight *Node) *Node {
-	// shape [to..., draws, points, hidden]
+	// shape [plates of sets..., draws, points, hidden]
 	points := s.attend(ctx.In("induced"), set, x, weight, inducedPoints)
 	rank := x.Rank()
 
 	// Each member attends to the points of its set.
 	scope := ctx.In("members")
-	// [from..., draws, heads, h]
+	// shape [plates of members..., draws, heads, numbers of a head]
 	queries := s.heads(s.linear(scope.In("query"), x, s.hidden, made.FanIn(s.hidden)))
-	// [from..., draws, points, heads, h]
+	// shape [plates of members..., draws, points, heads, numbers of a head]
 	keys := s.heads(set.spread(s.linear(scope.In("key"), points, s.hidden, made.FanIn(s.hidden))))
 	values := s.heads(set.spread(s.linear(scope.In("value"), points, s.hidden, made.FanIn(s.hidden))))
-	// [from..., draws, points, heads]
+	// shape [plates of members..., draws, points, heads]
 	scores := MulScalar(ReduceSum(Mul(InsertAxes(queries, rank-1), keys), -1), 1/math.Sqrt(float64(s.hidden/attentionHeads)))
 	share := Exp(Sub(scores, StopGradient(ReduceAndKeep(scores, ReduceMax, rank-1))))
 	share = Div(share, ReduceAndKeep(share, ReduceSum, rank-1))
@@ -41,20 +41,20 @@ func (s *setEncoder) attention(ctx *context.Context, set *sets, x, weight *Node)
 }
 
 // attend lets learned points attend to the members of each set. It returns the results of the
-// points, [to..., draws, points, hidden].
+// points, [plates of sets..., draws, points, hidden].
 func (s *setEncoder) attend(ctx *context.Context, set *sets, x, weight *Node, points int) *Node {
 	rank := x.Rank()
 	g, dtype := x.Graph(), x.DType()
 	h := s.hidden / attentionHeads
 	start := made.Variable(ctx, g, s.seed, "points", dtype, made.Uniform(1), points, s.hidden)
-	// [from..., draws, heads, h]
+	// shape [plates of members..., draws, heads, numbers of a head]
 	keys := s.heads(s.linear(ctx.In("key"), x, s.hidden, made.FanIn(s.hidden)))
 	values := s.heads(s.linear(ctx.In("value"), x, s.hidden, made.FanIn(s.hidden)))
 	queries := Reshape(s.linear(ctx.In("query"), start, s.hidden, made.FanIn(s.hidden)), append(ones(rank-1), points, attentionHeads, h)...)
-	// [from..., draws, points, heads]
+	// shape [plates of members..., draws, points, heads]
 	scores := MulScalar(ReduceSum(Mul(InsertAxes(keys, rank-1), queries), -1), 1/math.Sqrt(float64(h)))
 	share := Mul(Exp(Sub(scores, set.spread(set.largestEntry(scores)))), weight4(weight, scores.Rank()))
-	// [to..., draws, points, heads, h]
+	// shape [plates of sets..., draws, points, heads, numbers of a head]
 	seen := set.sum(Mul(InsertAxes(share, -1), InsertAxes(values, rank-1)))
 	seen = Div(seen, MaxScalar(InsertAxes(set.sum(share), -1), 1e-6))
 	lead := append([]int{}, seen.Shape().Dimensions[:seen.Rank()-2]...)
@@ -74,7 +74,8 @@ func (s *setEncoder) heads(x *Node) *Node {
 	return reshapeLast(x, []int{attentionHeads, s.hidden / attentionHeads})
 }
 
-// weight4 adds axes of size 1 to weights [from..., 1, 1], until they have the given rank.
+// weight4 adds axes of size 1 to weights [plates of members..., 1, 1], until they have the given
+// rank.
 func weight4(weight *Node, rank int) *Node {
 	for weight.Rank() < rank {
 		weight = InsertAxes(weight, -1)

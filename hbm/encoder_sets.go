@@ -243,8 +243,8 @@ func (v *Variable) constants() []*Variable {
 // contract replaces the plate on an axis by to, a plate around it, or removes it if to is nil.
 func (s *setEncoder) contract(ctx *context.Context, r *replica, l level, axis int, to *Plate) level {
 	set := &sets{replica: r, from: l.plates, axis: axis, to: contracted(l.plates, axis, to)}
-	weight := r.memberWeights(set.from, l.value.Rank()) // [from..., 1, 1]
-	total := set.sum(weight)                            // [to..., 1, 1]
+	weight := r.memberWeights(set.from, l.value.Rank()) // [plates of members..., 1, 1]
+	total := set.sum(weight)                            // [plates of sets..., 1, 1]
 	var pooled *Node
 	switch s.pool {
 	case attentionPool:
@@ -279,7 +279,8 @@ type sets struct {
 	axis     int
 }
 
-// sum returns the sums of x [from..., rest...] over each set, [to..., rest...].
+// sum returns the sums of x [plates of members..., rest...] over each set, [plates of sets...,
+// rest...].
 func (s *sets) sum(x *Node) *Node {
 	return s.reduce(x, 0, func(x *Node) *Node { return ReduceSum(x, s.axis) },
 		func(start, index, x *Node) *Node { return ScatterSum(start, index, x, false, false) })
@@ -315,7 +316,8 @@ func (s *sets) reduce(x *Node, start float64, whole func(x *Node) *Node, scatter
 	return transposed(scatter(zeros, s.position(s.from[s.axis], s.to[s.axis]), x), back)
 }
 
-// spread returns the value of its set for each member: x [to..., rest...] as [from..., rest...].
+// spread returns the value of its set for each member: x [plates of sets..., rest...] as [plates of
+// members..., rest...].
 func (s *sets) spread(x *Node) *Node { return s.align(x, s.to, s.from) }
 
 // memberWeights returns the products of the weights of members of plates, with axes of size 1 up to

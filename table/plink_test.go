@@ -21,10 +21,10 @@ const (
 
 var smallBed = []byte{
 	0x6c, 0x1b, 0x01,
-	0b11_10_01_00, 0b10, // 2 NA 1 0 1
-	0b00_00_00_00, 0b11, // 2 2 2 2 0
-	0b11_11_11_11, 0b11, // 0 0 0 0 0
-	0b01_10_11_00, 0b01, // 2 0 1 NA NA
+	0b11_10_01_00, 0b10, // copies of A1: 2 NA 1 0 1
+	0b00_00_00_00, 0b11, // copies of A1: 2 2 2 2 0
+	0b11_11_11_11, 0b11, // copies of A1: 0 0 0 0 0
+	0b01_10_11_00, 0b01, // copies of A1: 2 0 1 NA NA
 }
 
 func small(region Region) (*Table, error) {

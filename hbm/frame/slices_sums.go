@@ -43,7 +43,7 @@ type sliceSums struct {
 	binary []bool    // whether the column has no other value than 0 and 1
 	total  []float64 // sums of the columns after subtraction of shift
 	cells  map[cellKey]int
-	groups []cellKey // groups of each combination of groups
+	groups []cellKey // the groups in each combination of groups
 	upper  []float64 // triangular matrix R of each combination, row by row
 	rows   int
 }

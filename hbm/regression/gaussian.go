@@ -122,7 +122,7 @@ func (d *grouped) compressRest(rest []float64) {
 type gaussianRows struct{ *grouped }
 
 func (l gaussianRows) logDensity(w *Node, factor [][]*Node, logNoise *Node) *Node {
-	variance := Exp(MulScalar(logNoise, 2)) // [B, 1]
+	variance := Exp(MulScalar(logNoise, 2)) // [draws, 1]
 	squares := Reshape(MulScalar(ZerosLike(logNoise), 0), -1)
 	if w != nil {
 		fitted := Einsum("bw,kw->bk", w, table2(w, l.restV.RawMatrix().Data, l.width, l.width))
@@ -134,7 +134,7 @@ func (l gaussianRows) logDensity(w *Node, factor [][]*Node, logNoise *Node) *Nod
 		return total
 	}
 	like := logNoise
-	errors := make([]*Node, l.q) // e [B, J]
+	errors := make([]*Node, l.q) // e [draws, levels]
 	for a := range errors {
 		errors[a] = vector(like, l.y[a])
 		if w != nil {
@@ -168,7 +168,7 @@ func (l gaussianRows) logDensity(w *Node, factor [][]*Node, logNoise *Node) *Nod
 		}
 	}
 	logDiagonal, white, _ := whiten(covariance, errors)
-	each := AddScalar(logDiagonal, float64(l.q)*halfLog2Pi) // [B, J]
+	each := AddScalar(logDiagonal, float64(l.q)*halfLog2Pi) // [draws, levels]
 	for _, x := range white {
 		each = Add(each, MulScalar(Square(x), 0.5))
 	}

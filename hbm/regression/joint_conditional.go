@@ -98,7 +98,7 @@ func (c *conditional) leastSquares(rest []float64) *mat.Dense {
 func (c *conditional) precision(p gramBlock, precision float64, dst, work []float64) []float64 {
 	i, j := c.e.blocks[p.i], c.e.blocks[p.j]
 	work = slices.Grow(work[:0], i.size*j.size)[:i.size*j.size]
-	for a := range i.size { // DᵀD F
+	for a := range i.size { // the product DᵀD F
 		for b := range j.size {
 			sum := 0.0
 			if j.group < 0 {
@@ -116,7 +116,7 @@ func (c *conditional) precision(p gramBlock, precision float64, dst, work []floa
 		}
 	}
 	at := 0
-	for a := range i.size { // Fᵀ DᵀD F / σ² + I
+	for a := range i.size { // the block of Fᵀ DᵀD F / σ² + I
 		for b := range j.size {
 			if p.i == p.j && b > a {
 				break

@@ -23,7 +23,7 @@ import (
 // models. So its Cholesky factor costs little even for many effects.
 type jointEffects struct {
 	r       *Regression
-	effects int // E
+	effects int // E, the number of all effects
 	blocks  []effectBlock
 	firstOf []int // index of the first effect of each grouping
 	// rows lists, for each row of D, the blocks of the first plane in which it has entries: the

@@ -42,7 +42,7 @@ func orderedEvidence(y, x []float64, group []int, groups int, cdf, quantile func
 	const points, slopes, spreads = 40, 12, 12
 	nodes, weights := hermiteRule(1, 15)
 	grid, weight := make([]float64, points), make([]float64, points)
-	for i := range grid { // midpoints of v, u = v²(3−2v)
+	for i := range grid { // midpoints of v in (0, 1), mapped to u = v²(3−2v)
 		v := (float64(i) + 0.5) / points
 		grid[i], weight[i] = quantile(v*v*(3-2*v)), 6*v*(1-v)/points
 	}

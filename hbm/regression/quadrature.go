@@ -198,7 +198,7 @@ func (l *quadratureRows) modes(base *Node, effects []*Node, y, logNoise *Node, p
 		if step == modeSteps {
 			break
 		}
-		for a := q - 1; a >= 0; a-- { // L⁻ᵀ
+		for a := q - 1; a >= 0; a-- { // multiplication by L⁻ᵀ
 			value := white[a]
 			for b := a + 1; b < q; b++ {
 				value = Sub(value, Mul(lower[b][a], gradient[b]))

@@ -85,7 +85,7 @@ func (p *PlateModel) simulator(device *gpu.Device, over *hbm.Target) (func(ctx g
 				if r.noise >= 0 {
 					sigma = drawn[p.globals[r.noise]][i]
 				}
-				place := i // a table of the same model takes this place
+				place := i // table i is from the model of code i
 				if over == nil {
 					place = found
 				}
