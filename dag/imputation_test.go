@@ -74,9 +74,9 @@ func agreesWith(t *testing.T, p *score.Problem, seed uint64, completions func(vi
 	}
 }
 
-// For categories, Markov chains over graphs agree with a sum over all values of four missing cells.
-// One of these cells is in a row with an intervention on another node. A fifth missing cell whose
-// value an intervention sets does not change the answer.
+// For categories, edge probabilities by Markov chains over graphs agree with a sum over all values
+// of four missing cells. One of these cells is in a row with an intervention on another node. A
+// fifth missing cell needs no sum, because an intervention sets its value.
 func TestImputedCategories(t *testing.T) {
 	text := "a,b,c,set,drug\nu,x,1,,0\nu,x,1,,0\nv,y,1,,0\nv,NA,2,,0\nu,x,NA,,0\nv,y,2,,0\nNA,y,2,,0\nu,x,1,b,0\nv,y,2,,0\nu,y,1,,0\nu,NA,1,c,0\nv,y,2,,0\nNA,x,2,,1\nu,x,1,,1\n"
 	p, err := dagtest.Missing(t, text, tables.DataOptions{Discrete: []string{"c"}, Intervened: "set", Clamp: []string{"drug=a:v"}}, score.ModelOptions{})

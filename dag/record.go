@@ -46,7 +46,7 @@ type Record struct {
 	Candidates int    `json:"candidates,omitempty"`
 	Seed       uint64 `json:"seed"`
 	run.Limit
-	// AllModels makes results list every graph and equivalence class that was drawn.
+	// AllModels asks for all drawn graphs and equivalence classes in the result.
 	AllModels bool `json:"all_models,omitempty"`
 }
 

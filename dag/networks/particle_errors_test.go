@@ -99,8 +99,8 @@ func TestModesFewIslandsMeet(t *testing.T) {
 }
 
 // settlingOf returns the estimated rise of log evidences with longer moves, and its standard error.
-// There are families with one to eight parents, whose log evidences are drawn by shape and then
-// made too small by the argument lag.
+// The function shape draws log evidences for families with one to eight parents. They are then made
+// too small by the argument lag, divided by the length of the moves.
 func settlingOf(t *testing.T, random *rand.Rand, shape func(random *rand.Rand, sd float64) float64, lag float64) (rise, se float64) {
 	t.Helper()
 	s := &Scores{problem: &score.Problem{Structure: dgraph.FreeStructure(10)}}

@@ -13,12 +13,12 @@ import (
 // of the set, is the sum over cells of log Γ(a + n) − log Γ(a), for n rows in the cell.
 type jointCounts struct{ form *BDeu }
 
-// countStack counts the rows in the cells of a contingency table. For the base and the first two
-// pushed columns it counts row by row. The rows are then sorted by these cells into 64-bit words,
-// one bit for each row, such that a word holds rows of one cell only, unless this needs more than
-// one word for four rows. Each level of every column that can still be pushed becomes a bit mask
-// over the sorted rows (a plane). Cells of more columns are counted 64 rows at a time if this takes
-// fewer steps than there are rows.
+// countStack counts the rows in the cells of a contingency table. For the base columns (see
+// [Joint.Stack]) and the first two pushed columns it counts row by row. The rows are then sorted by
+// these cells into 64-bit words, one bit for each row, and each word holds rows of one cell only.
+// The rows are not sorted if this needs more than one word for four rows. Each level of every
+// column that can still be pushed becomes a bit mask over the sorted rows (a plane). Cells of more
+// columns are counted 64 rows at a time if this takes fewer steps than there are rows.
 type countStack struct {
 	*BDeu
 	items  []int
@@ -34,7 +34,8 @@ type countStack struct {
 	known  map[int][]float64 // results of rising, by the number of cells of the table
 }
 
-// countFrame holds the combinations of values of base and the columns pushed so far.
+// countFrame holds the combinations of values of the base columns (see [Joint.Stack]) and the
+// columns pushed so far.
 type countFrame struct {
 	place       int
 	cells       int     // number of possible combinations, at most moreCells
@@ -138,8 +139,8 @@ func (s *countStack) cleared(size int) []int32 {
 	return s.counts[:size]
 }
 
-// sort arranges the rows such that each combination of values of base and the two pushed columns
-// has words of its own, unless this takes more than one word for four rows.
+// sort arranges the rows such that each combination of values of the base columns and the two
+// pushed columns has its own words, unless this takes more than one word for four rows.
 func (s *countStack) sort() {
 	f := s.combinationsOf(s.depth)
 	f.totals = append(f.totals[:0], make([]int32, f.seen)...)

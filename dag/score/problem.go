@@ -25,7 +25,7 @@ type Problem struct {
 	// Mixed holds the [Form] of every node for mixed mechanisms, with the evidences computed so
 	// far; nil for other mechanisms.
 	Mixed []Form
-	// AllModels makes results list every graph and equivalence class that was drawn.
+	// AllModels asks for all drawn graphs and equivalence classes in the result.
 	AllModels bool
 	// Asked holds the pairs of nodes whose total effects were requested.
 	Asked []dgraph.Edge

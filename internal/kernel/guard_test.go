@@ -39,8 +39,9 @@ func newGuarded(t *testing.T) guarded {
 	return guarded{all[page : 2*page]}
 }
 
-// slice returns n elements of guarded memory. They begin offset elements after the start of the
-// page or, if atEnd is true, end offset elements before its end.
+// slice returns n elements of guarded memory, a page between pages that fault at every access. The
+// elements begin offset elements after the start of the page or, if atEnd is true, end offset
+// elements before its end.
 func slice[E any](g guarded, n, offset int, atEnd bool) []E {
 	size := int(unsafe.Sizeof(*new(E)))
 	start := offset * size
