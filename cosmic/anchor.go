@@ -135,9 +135,9 @@ func turned(x *graph.Node) *graph.Node { return graph.TransposeAllAxes(x, 1, 0) 
 
 func stacked(rows []*graph.Node) *graph.Node { return graph.Concatenate(rows, 0) }
 
-// linearMap returns M x for a matrix M. The argument apply computes the product with M, and the
-// argument transposed the product with Mᵀ, which the gradient uses. Differentiating apply would
-// repeat its steps.
+// linearMap returns M x for a matrix M. The argument apply computes the product with M. The
+// argument transposed computes the product with Mᵀ and is used for the gradient, because
+// differentiating apply would repeat its steps.
 func linearMap(x *graph.Node, apply, transposed func(*graph.Node) *graph.Node) *graph.Node {
 	value := graph.StopGradient(x)
 	carrier := graph.IdentityWithCustomGradient(x, func(_, gradient *graph.Node) *graph.Node { return transposed(gradient) })

@@ -17,9 +17,9 @@ type Config struct {
 	// Layers is the number of autoregressive layers, 5 by default. For Diagonal it is the number of
 	// hidden layers of the MLP, 2 by default.
 	Layers int `json:"layers"`
-	Blocks int `json:"blocks"` // residual blocks per autoregressive layer, 2; unused by Diagonal
-	Hidden int `json:"hidden"` // units per hidden layer, 32
-	Bins   int `json:"bins"`   // bins of a spline, 8, at least 2; unused by the other kinds
+	Blocks int `json:"blocks"` // residual blocks per autoregressive layer, 2 by default; unused by Diagonal
+	Hidden int `json:"hidden"` // units per hidden layer, 32 by default
+	Bins   int `json:"bins"`   // bins of a spline, 8 by default, at least 2; unused by the other kinds
 
 	// Encoder lists the widths of the layers of a ReLU network that maps feats to the inputs shared
 	// by all layers of the flow. If it is nil, the layers read feats directly.

@@ -13,9 +13,10 @@ import (
 )
 
 // TestNamedSizes builds the flows of the VTI paper for its problem (8 coordinates, one-hot features
-// of 128 models) and counts their parameters. The MLP has 300,304 parameters, like the published
-// network. The autoregressive flows have the published layers, and in addition 2·8 parameters of
-// the last scaling; in the spline, part of the outputs are its shift and scale.
+// of 128 models), and compares their numbers of parameters with expected numbers. The MLP must have
+// 300,304 parameters, as the published network has, and 2·8 parameters of the last scaling. The
+// autoregressive flows also have these 2·8 parameters. In the spline, part of the outputs of the
+// networks are the shift and scale of a coordinate.
 func TestNamedSizes(t *testing.T) {
 	const features, end = 128, 2 * 8
 	for _, c := range []struct {

@@ -12,8 +12,8 @@ import (
 	"github.com/transdim/vti/lab/testkit"
 )
 
-// TestPacking compares the permutations with a loop. Any arithmetic other than copying would change
-// the values used here.
+// TestPacking compares the permutations with a loop. The values of the test are such that any
+// arithmetic other than copying would change them.
 func TestPacking(t *testing.T) {
 	backend := testkit.Backend(t)
 	exec, err := graph.NewExec(backend, func(mask, x *graph.Node) []*graph.Node {

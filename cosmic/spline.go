@@ -87,9 +87,9 @@ type bin struct {
 }
 
 // find returns the bin of each value of x [B, D]. The argument steps holds the widths of the bins
-// if x is an argument of the spline, and their heights if x is a value. It compares x with all
-// knots, and sums the sides of the bins to the left to obtain the corner. The comparisons enter as
-// factors 0 and 1 without a gradient.
+// if x is an argument of the spline, and their heights if x is a value. The function compares x
+// with all knots. The corner is the sum of the sides of the bins to the left. The comparisons enter
+// as factors 0 and 1 without a gradient.
 func (s spline) find(steps, widths, heights, slopes, x *graph.Node) bin {
 	g, dtype, batch, dim := x.Graph(), x.DType(), x.Shape().Dim(0), x.Shape().Dim(1)
 	grid := shapes.Make(dtypes.Int32, s.bins, s.bins-1)

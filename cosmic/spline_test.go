@@ -87,8 +87,8 @@ func (c splineCase) run(t *testing.T, bins int) (y, log, derivative, back, backL
 	return column(0), column(1), column(2), column(3), column(4)
 }
 
-// TestSplineAgainstLoop compares the value, the slope, the slope by automatic differentiation and
-// the inverse with the loop.
+// TestSplineAgainstLoop compares the spline with naiveSpline, a loop over knots: its value, its
+// slope (also by automatic differentiation) and its inverse.
 func TestSplineAgainstLoop(t *testing.T) {
 	for _, bins := range []int{2, 3, 10} {
 		c := newSplineCase(200, bins, 1.5)
@@ -106,7 +106,7 @@ func TestSplineAgainstLoop(t *testing.T) {
 
 // TestSplineAtKnots puts inputs on and next to the knots of equal bins, where rounding decides
 // which bin is found. The value, the slope and the slope by automatic differentiation must still
-// agree with the loop.
+// agree with naiveSpline, a loop over knots.
 func TestSplineAtKnots(t *testing.T) {
 	const bins = 4
 	c := newSplineCase(21, bins, 1)
