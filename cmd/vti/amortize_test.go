@@ -12,9 +12,10 @@ import (
 	"github.com/transdim/vti/internal/rundir"
 )
 
-// The file of a trained network is not overwritten, and unsuitable tables are refused. A selection
-// that starts from the network has a certificate for its own table. An answer that is exact without
-// the network is also exact with it.
+// TestAmortizeAndFrom trains a network on simulated tables. The test checks that its file is not
+// overwritten, and that tables of unsuitable size are refused. A selection that starts from the
+// network must have a certificate for its own table. An answer that is exact without the network
+// must also be exact with it.
 func TestAmortizeAndFrom(t *testing.T) {
 	dir := t.TempDir()
 	network := filepath.Join(dir, "network.vti")

@@ -67,8 +67,8 @@ var toy = &application.Application{
 	Open: application.OpenResult[*toyResult],
 }
 
-// An application is one value in the registry. Commands on runs of every application need only
-// this.
+// TestAnApplicationIsOneValue adds an application, one value, to the registry. All commands on runs
+// must then work on its runs, or say why they do not.
 func TestAnApplicationIsOneValue(t *testing.T) {
 	emptyDir(t, "data.csv", collider(7))
 	vti := func(args ...string) outcome {
@@ -136,8 +136,9 @@ func TestServeShowsANewApplication(t *testing.T) {
 	require.Equal(t, shell.StatusOK, <-ended)
 }
 
-// A new application changes only a few files outside its folder and the list of applications: its
-// page, and the study that calibrates it. No package other than vtilab imports an application.
+// TestAnApplicationTouchesFewFiles checks that only the list of applications and vtilab import the
+// commands of an application. Outside of them and of examples, only a page (package report) and a
+// study (package calibrate) may import its engine.
 func TestAnApplicationTouchesFewFiles(t *testing.T) {
 	importers := map[string][]string{} // files by the application that they import
 	root := filepath.Join(sourceDir, "..", "..")

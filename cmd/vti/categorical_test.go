@@ -17,7 +17,7 @@ import (
 	"github.com/transdim/vti/varsel"
 )
 
-// parties returns rows with categories without an order. At greater age the second is more likely.
+// parties returns rows with three unordered categories. The second is more likely at greater age.
 func parties(rows int) string {
 	random := rand.New(rand.NewPCG(3, 4))
 	var text strings.Builder
@@ -78,8 +78,9 @@ func TestCategorical(t *testing.T) {
 	}
 }
 
-// If the only row of a category is left out, the category still exists in the repeated run. Without
-// the flag --levels the run would have one category less, and could not predict that row.
+// TestLeavingOutTheOnlyRowOfACategory leaves out the only row of a category. The category must
+// still exist in the repeated run. The repeated run gets the flag --levels for this; without the
+// flag it would have one category less, and could not predict that row.
 func TestLeavingOutTheOnlyRowOfACategory(t *testing.T) {
 	testkit.Long(t)
 	emptyDir(t, "data.csv", "x,z,id,y\n-1,0.3,1,a\n0.2,-1,2,b\n0.4,0.5,3,a\n2.5,0.1,4,\"c, d\"\n-0.3,1.1,5,b\n-0.7,-0.4,6,a\n1.1,0.9,7,b\n0.6,-0.2,8,b\n")

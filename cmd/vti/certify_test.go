@@ -12,8 +12,8 @@ import (
 	"github.com/transdim/vti/lab/testkit"
 )
 
-// Processes that share a certification (shards) give the result of one, but for times and
-// directory.
+// TestCertifyByShards checks that several processes that share a certification (shards) give the
+// same result as one process, except for times and the directory.
 func TestCertifyByShards(t *testing.T) {
 	testkit.Long(t)
 	emptyDir(t, "none", "")

@@ -49,8 +49,8 @@ func TestChangepointsRefusesBadInput(t *testing.T) {
 		require.Contains(t, got.stderr, test.want)
 		require.Equal(t, ".\ndata.csv", entries(t))
 	}
-	// The sums find that the values have no noise, after the run directory has been created. The
-	// directory is removed again.
+	// These values have no noise, which is found only after the run directory has been created. The
+	// directory must be removed again.
 	rows := []string{"t,y"}
 	for i := range 40 {
 		rows = append(rows, fmt.Sprintf("%d,%d", i, i/20))

@@ -41,8 +41,9 @@ func TestCompareCommand(t *testing.T) {
 	assert.InDelta(t, float64(c.CrossEntropy.OwnDraws), float64(c.CrossEntropy.Mean), 5*float64(c.CrossEntropy.SE)+0.3)
 	assert.JSONEq(t, readFile(t, "b", compare.File), got.stdout)
 
-	// The draws of run B, mapped from the scale of the table back to the working scale, have the
-	// densities that run B stored. The tolerance is the precision of a flow in float32.
+	// Compare a run with itself. Its stored draws are mapped from the scale of the table back to
+	// the working scale, where they must have the log densities that the run stored. The tolerance
+	// is the precision of a flow in float32.
 	mustRun(t, "compare", "run", "run", "--out", "c", "--json")
 	require.NoError(t, json.Unmarshal([]byte(readFile(t, "c", compare.File)), &c))
 	assert.InDelta(t, float64(c.CrossEntropy.OwnDraws), float64(c.CrossEntropy.Mean), 1e-3)
@@ -97,8 +98,8 @@ func TestCompareRefuses(t *testing.T) {
 	assert.Contains(t, got.stdout, "no cross-entropy: B has no density (exact)")
 }
 
-// A run of vti dag with a flow agrees with the exact run: the total variation distance of their
-// posteriors over graphs is below 0.02.
+// TestCompareGraphs compares a run of vti dag by a flow with vti exact dag: the total variation
+// distance of the posteriors over graphs must be below 0.02. Runs with other settings get a note.
 func TestCompareGraphs(t *testing.T) {
 	testkit.Slow(t)
 	emptyDir(t, "data.csv", collider(80))

@@ -12,7 +12,7 @@ import (
 	dgraph "github.com/transdim/vti/dag/graph"
 )
 
-// A run answers queries about its nodes, in units of its table, and exports its graph.
+// TestDagQuery checks queries to a run, in units of its table, and the export of its graph.
 func TestDagQuery(t *testing.T) {
 	emptyDir(t, "data.csv", collider(300))
 	mustRun(t, "dag", "data.csv", "--require", "a->c,b->c", "--quiet", "--no-report", "--out", "run")
@@ -21,7 +21,8 @@ func TestDagQuery(t *testing.T) {
 		require.NoError(t, json.Unmarshal([]byte(mustRun(t, append([]string{"dag", "query", "run", "--json"}, args...)...).stdout), &answer))
 		return &answer
 	}
-	// by c = 0.6 a − 0.5 b + noise, to 4 posterior standard deviations
+	// The table is simulated from c = 0.6 a − 0.5 b + noise, so that E(c | do(a=2)) = 1.2. The
+	// limit is 4 posterior standard deviations.
 	mean := query("E(c | do(a=2))").Expectation
 	require.InDelta(t, 1.2, float64(mean.PosteriorMean), 4*float64(mean.SD))
 	require.InDelta(t, math.Sqrt(1.25), float64(mean.PredictiveSD), 0.2)
@@ -38,7 +39,8 @@ func TestDagQuery(t *testing.T) {
 	require.Contains(t, vtiCommand(t, "dag", "query", "run", "E(c)").stderr, "changed")
 }
 
-// A network simulates a table, and a run on this table gives a network with the same answers.
+// TestNetworksThereAndBack simulates a table from the file of a network. The network that vti dag
+// finds in this table must give the same answers.
 func TestNetworksThereAndBack(t *testing.T) {
 	emptyDir(t, "net.bif", `variable rain { type discrete [2] { no, yes }; } variable wet { type discrete [2] { no, yes }; }
 probability ( rain ) { table 0.8, 0.2; } probability ( wet | rain ) { (no) 0.9, 0.1; (yes) 0.05, 0.95; }`)

@@ -40,7 +40,7 @@ func decodeDag(t *testing.T, text string) *dag.Result {
 	return &result
 }
 
-// vti dag and vti exact dag give the same answer, and write the files that they name.
+// TestDagAgreesWithExact compares vti dag, by a flow, with vti exact dag, and checks its files.
 func TestDagAgreesWithExact(t *testing.T) {
 	testkit.Slow(t)
 	emptyDir(t, "data.csv", collider(60))
@@ -94,7 +94,8 @@ func TestDagAgreesWithExact(t *testing.T) {
 	})
 }
 
-// A mechanism that is a network recovers y = |x| + noise, which a linear mechanism cannot.
+// TestDagWithNetworks checks that vti dag finds the edge x → y of y = |x| + noise if mechanisms are
+// networks, and that it does not find an edge if mechanisms are linear.
 func TestDagWithNetworks(t *testing.T) {
 	random := rand.New(rand.NewPCG(7, 8))
 	text := "x,y\n"
@@ -112,8 +113,8 @@ func TestDagWithNetworks(t *testing.T) {
 	require.Less(t, float64(linear.Edges[0].Prob)+float64(linear.Edges[0].ProbReverse), 0.5)
 }
 
-// Chains over graphs agree with sums over all graphs. Runs by chains can be resumed from the start
-// of a round with the same answer; runs by sums cannot.
+// TestDagByChains compares chains over graphs with sums over all graphs. A run by chains that is
+// resumed must give the same answer; a run by sums must refuse to be resumed.
 func TestDagByChains(t *testing.T) {
 	emptyDir(t, "data.csv", collider(40))
 	out := mustRun(t, "dag", "data.csv", "--structure", "chains", "--chains", "3", "--rounds", "3", "--out", "out", "--quiet").stdout

@@ -72,7 +72,7 @@ type hbmAnswer struct {
 		SDSE    float64 `json:"sd_se"`
 		Rows    int     `json:"rows"`
 		Pooling float64 `json:"pooling"`
-		// estimate from the rows of one level alone
+		// Unpooled is an estimate from the rows of one level alone.
 		Unpooled *float64 `json:"unpooled"`
 	} `json:"varying"`
 	Priors        []regression.PriorSummary `json:"priors"`
@@ -203,8 +203,8 @@ func TestHbmWithoutGroups(t *testing.T) {
 	require.Equal(t, result.Effects, resumed.Effects)
 }
 
-// Variational families for the effects of groups give the same kind of answer as the marginal
-// family, in which these effects are integrated out. Their runs continue from their checkpoints.
+// TestHbmFamilies compares two variational families with the marginal family, in which effects of
+// groups are integrated out. Evidences and means must agree. Runs continue from checkpoints.
 func TestHbmFamilies(t *testing.T) {
 	testkit.Long(t)
 	emptyDir(t, "data.csv", groups(false))
@@ -230,8 +230,8 @@ func TestHbmFamilies(t *testing.T) {
 	require.Contains(t, out.stdout, "(Intercept) by g: difference from the population")
 }
 
-// A model that was trained for many tables answers for another table. It refuses a table for which
-// it was not trained, with the reason.
+// TestHbmInfer trains a network on simulated tables, and asks for an answer for a table that it was
+// not trained on. Tables of another shape must be refused with the reason.
 func TestHbmInfer(t *testing.T) {
 	testkit.Slow(t)
 	emptyDir(t, "data.csv", groups(false))
@@ -270,8 +270,8 @@ func TestHbmInfer(t *testing.T) {
 	require.Contains(t, bad.stderr, "answer is a run of vti hbm infer, which cannot be resumed by vti hbm")
 }
 
-// An amortized model with a selection of terms answers for other tables too. The answers are
-// compared with sums over models for a single table.
+// TestHbmInferSelection trains a network for a selection of terms on simulated tables. Its answer
+// for another table must agree with sums over all models of that table, to 5 standard errors.
 func TestHbmInferSelection(t *testing.T) {
 	testkit.Long(t)
 	emptyDir(t, "data.csv", groups(false))

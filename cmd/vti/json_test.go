@@ -201,8 +201,8 @@ func TestJSONContract(t *testing.T) {
 	}
 }
 
-// TestAnswersAgree compares the certified answer of a run with a trained q to the exact answer, on
-// a small table. The tolerance is the default precision of a certificate, 0.01.
+// TestAnswersAgree compares the certified answer of a run that trains with the exact answer, on a
+// small table. The tolerance is the default precision of a certificate, 0.01.
 func TestAnswersAgree(t *testing.T) {
 	testkit.Slow(t)
 	emptyDir(t, "", "")

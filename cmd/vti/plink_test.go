@@ -104,7 +104,7 @@ func TestPlink(t *testing.T) {
 	for i := range want[:4] {
 		assert.False(t, math.IsNaN(found[i]))
 	}
-	// both tables have all persons with a phenotype, over whom the means are computed
+	// The means that replace missing genotypes are computed over the same persons in both tables.
 	assert.Equal(t, want, found)
 
 	// later commands read the region of the run again, and predict persons with missing genotypes

@@ -17,9 +17,9 @@ import (
 	"github.com/transdim/vti/predict"
 )
 
-// The predictive density of left-out rows given the other rows is a ratio of evidences: the
-// evidence of all rows divided by the evidence of the other rows. This holds if no prior depends on
-// the table.
+// TestLeavingOutAgreesWithEvidences compares the predictive density of left-out rows, given the
+// remaining rows, with the evidence of all rows divided by the evidence of the remaining rows. The
+// two are equal if no prior depends on the table.
 func TestLeavingOutAgreesWithEvidences(t *testing.T) {
 	lines := []string{"id,x,z,y\n"}
 	for i := range 12 {
@@ -60,7 +60,8 @@ func TestLeavingOutAgreesWithEvidences(t *testing.T) {
 	assert.Contains(t, got.stderr, `no column "nosuch"`)
 }
 
-// Groups of counts of successes are predicted as in a table with a row for each trial.
+// TestGroupsOfTrialsAreThoseOfRows compares predictions of groups from counts of successes and from
+// a table with a row for each trial.
 func TestGroupsOfTrialsAreThoseOfRows(t *testing.T) {
 	testkit.Long(t)
 	counts, rows := "y,n,x,g\n", "y,x,g\n"

@@ -242,8 +242,8 @@ func TestReportIsInteractive(t *testing.T) {
 	require.Less(t, counts[2], counts[0])
 }
 
-// chainTable returns a table whose columns form a causal chain with one weak edge and two causes of
-// one.
+// chainTable returns a table whose columns form a causal chain with one weak edge, and in which one
+// column has two causes.
 func chainTable() string {
 	random := rand.New(rand.NewPCG(5, 6))
 	text := "a,b,c,d,weak\n"

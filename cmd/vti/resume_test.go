@@ -332,7 +332,8 @@ func TestResumePolicy(t *testing.T) {
 	}
 }
 
-// A killed run by chains can be resumed, and ends with the draws of an undisturbed run.
+// TestKilledChainsResume checks that a run by chains that is stopped and resumed ends with the same
+// draws.
 func TestKilledChainsResume(t *testing.T) {
 	testkit.Slow(t)
 	emptyDir(t, "data.csv", collider(40))

@@ -10,8 +10,8 @@ import (
 	"github.com/transdim/vti/lab/testkit"
 )
 
-// Tempered chains report exchanges, and an evidence within 5 standard errors of the closed form;
-// the test fails by chance once in 10⁶ runs.
+// TestTemperedChainsReportEvidence compares the evidence by tempered chains with the closed form,
+// to 5 standard errors, which fails by chance once in 10⁶ runs. Exchanges must be reported.
 func TestTemperedChainsReportEvidence(t *testing.T) {
 	testkit.Slow(t)
 	data := testdata(t, "hald.csv")

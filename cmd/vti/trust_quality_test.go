@@ -59,8 +59,8 @@ func TestExamples(t *testing.T) {
 			return result.Certificate.Verdict, list
 		}
 	}
-	// The exact standard deviations are nil if only draws of another program are known as a
-	// reference.
+	// groups compares an answer with exact evidences and standard deviations. The argument sds is
+	// nil if no exact standard deviations are known, but only draws of another program.
 	groups := func(exact float64, sds map[string][2]float64) func(t *testing.T, json string) (vti.Verdict, []exampleAnswer) {
 		return func(t *testing.T, json string) (vti.Verdict, []exampleAnswer) {
 			a := decodeHbm(t, json)

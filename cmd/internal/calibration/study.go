@@ -48,8 +48,8 @@ func (f *Flags) Register(cmd *cobra.Command) {
 	cmd.MarkFlagsMutuallyExclusive("only", "shard", "shards")
 }
 
-// defaultReplicates is the default number of replicates. The bands of ranks are then about a tenth
-// wide on either side.
+// defaultReplicates is the default number of replicates. A band that the distribution of ranks
+// should not leave then reaches about 0.1 to either side.
 const defaultReplicates = 200
 
 // Refuse returns an error with the reason why if one of the named flags was given.
@@ -62,8 +62,8 @@ func Refuse(flags *pflag.FlagSet, why string, names ...string) error {
 	return nil
 }
 
-// repeated returns the command line that draws a single problem of a study again, but for the
-// number of the problem at its end.
+// repeated returns the command line that draws a single problem of a study again. It ends with the
+// flag --only, after which the caller adds the number of the problem.
 func repeated(cmd *cobra.Command) string {
 	words := append([]string{cmd.CommandPath()}, cmd.Flags().Args()...)
 	flags := cli.GivenFlags(cmd.Flags())

@@ -22,7 +22,7 @@ const HelpWidth = 100
 const groupAnnotation = "vti_group"
 
 // Group gives the flags that the function define registers the heading title in the help. The help
-// shows first the flags without a heading, and then the groups in the order of the calls of Group.
+// shows the groups in the order of the calls of Group, and last the flags without a heading.
 func Group(cmd *cobra.Command, title string, define func()) {
 	before := map[string]bool{}
 	cmd.Flags().VisitAll(func(flag *pflag.Flag) { before[flag.Name] = true })

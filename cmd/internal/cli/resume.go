@@ -89,9 +89,10 @@ func CommandName(cmd *cobra.Command) string {
 	return name
 }
 
-// contradictions appends to list the given flags that contradict the record of the run. For each
-// flag it compares two records: of the flags that began the run, and of these flags with this one
-// added. Where the two differ, the second must agree with the record of the run.
+// contradictions appends to list the given flags that contradict the record of the run. To check a
+// flag, it computes the record that the flags of the original command line give, and the record
+// that these flags give together with this flag. In every field in which the two records differ,
+// the second must agree with the record of the run.
 func contradictions[R Record](flags *pflag.FlagSet, record R, fresh func() Flags[R], list *[]string) error {
 	header := record.Head()
 	stored, err := Leaves(record)

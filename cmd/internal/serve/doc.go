@@ -11,7 +11,7 @@
 //	pages of other sites            no cookie (SameSite), Origin and Sec-Fetch-Site are checked
 //	names that resolve to 127.0.0.1 only 127.0.0.1, localhost and [::1] are answered (Host)
 //	other users of the machine      a secret of 256 bits, in a file that only the owner reads
-//	their servers on other ports     the cookie is for a path that they do not know
+//	servers of these users          the cookie is for a path that they do not know
 //	paths in requests               only names, opened below an os.Root, never through links
 //	flags that name files           get tables of the workspace; only flags of the form are read
 //	scripts in names of columns     html/template; a policy without foreign or inline scripts

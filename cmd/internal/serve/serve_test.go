@@ -432,8 +432,8 @@ func TestQueue(t *testing.T) {
 	require.Equal(t, 404, status)
 }
 
-// A process that ends at once on an interrupt, because it does not handle signals yet, counts as
-// stopped.
+// TestStopBeforeTheProgramListens checks that a process that ends at once on an interrupt, because
+// it does not handle signals yet, counts as stopped.
 func TestStopBeforeTheProgramListens(t *testing.T) {
 	sleep, err := exec.LookPath("sleep")
 	if err != nil {
