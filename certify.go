@@ -22,8 +22,9 @@ func certify(ctx context.Context, e *evaluator, cfg CertifyConfig) (*Certificate
 	return w.Certificate, nil
 }
 
-// certifyWithoutChains certifies without chains. If it sums or weights models without their
-// parameters, it also returns the models that it visited; chains could not improve the result.
+// certifyWithoutChains certifies without chains. If the certificate comes from evidences of models,
+// without draws of parameters, the function also returns the models that it visited. Chains could
+// not improve such a certificate.
 func certifyWithoutChains(ctx context.Context, e *evaluator, cfg CertifyConfig) (w *weighing, visited *models.Visited, err error) {
 	count, ok := space.CountModels(e.engine.Space)
 	listed := ok && count <= cfg.MaxModels

@@ -48,9 +48,9 @@ func standIns(t *testing.T, rows, others int, noise float64, seed uint64) string
 }
 
 // TestBirthsAndDeaths compares chains that add and remove predictors (births and deaths) with sums
-// over all models. It uses a table of eight predictors, and tables in which a pair of predictors
-// can replace another, and models that mix the pairs are less probable by a few or by thousands of
-// nats.
+// over all models. One table is prostate.csv, with eight predictors. In the other two tables a pair
+// of predictors can replace another pair, and models with a predictor of each pair are less
+// probable, by a few nats in one table and by thousands in the other.
 func TestBirthsAndDeaths(t *testing.T) {
 	testkit.Slow(t)
 	for _, c := range []struct {
@@ -163,7 +163,7 @@ func sumOf(t *testing.T, problem *varsel.Problem) sumOverModels {
 }
 
 // relatives writes a table in which each predictor is one of a few latent factors plus noise.
-// Predictors with the same factor can replace each other, the better the less noise they have.
+// Predictors with the same factor can replace each other; with less noise they do so better.
 func relatives(t *testing.T, rows, predictors, factors int, noise float64, seed uint64) string {
 	random := rand.New(rand.NewPCG(seed, 2))
 	draw := func(count int) []float64 {
@@ -208,10 +208,11 @@ func bornProblem(t *testing.T, path string) *varsel.Problem {
 	return problem
 }
 
-// TestSolveByBirthsAndDeaths: birth-death chains run if weights have too few effective draws for
-// the requested precision. Their answer equals the sum over all models, for predictors that can
-// replace each other and for near copies. A run that is stopped while the chains run, and then
-// resumed, ends with the same bits as an uninterrupted run.
+// TestSolveByBirthsAndDeaths calls Solve on tables for which weights have too few effective draws
+// for the requested precision, so that birth-death chains run. In one table predictors can replace
+// each other, and in the other they are nearly copies. The answer must equal the sum over all
+// models. A run that is stopped while the chains run, and then resumed, must end with the same bits
+// as an uninterrupted run.
 func TestSolveByBirthsAndDeaths(t *testing.T) {
 	testkit.Long(t)
 	for name, path := range map[string]string{

@@ -55,9 +55,10 @@ func poorAnswer(t *testing.T, target *conjugate, certificate *vti.Certificate) (
 	return math.Abs(certificate.LogEvidence-logEvidence) / certificate.LogEvidenceSE, inclusion
 }
 
-// Chains find the evidence and the probabilities although q is useless: q(m) is uniform, and the
-// flow is far too narrow and off by several standard deviations. Seven numbers are compared to 5
-// standard errors, estimated from 64 chains, which gives a false alarm in 1e5 runs.
+// TestChainsReplaceAPoorQ checks that chains find the evidence and the probabilities although q is
+// useless: q(m) is uniform, and the flow is far too narrow and off by several standard deviations.
+// Seven numbers are compared to 5 standard errors, estimated from 64 chains, which gives a false
+// alarm in 10⁵ runs.
 func TestChainsReplaceAPoorQ(t *testing.T) {
 	testkit.Long(t)
 	target := newConjugate(40, 6)
@@ -113,8 +114,9 @@ func (twoModes) LogJoint(_, mask, theta *Node) *Node {
 	return Mul(used, AddScalar(side, -math.Log(2*sd)-0.5*math.Log(2*math.Pi)))
 }
 
-// If weights look good but miss a mode with half of the evidence, Certify computes new weights with
-// a proposal at the draws of the chains.
+// TestChainsFindWhatWeightsMiss certifies with a flow that covers only one of two modes, each with
+// half of the evidence, so that weights look good. Chains find the other mode, and Certify must
+// then compute new weights with a proposal at the draws of the chains.
 func TestChainsFindWhatWeightsMiss(t *testing.T) {
 	testkit.Slow(t)
 	sp, err := space.NewSubsets(1, nil, [][]int{{0}})

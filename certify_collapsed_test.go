@@ -8,9 +8,9 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// Later certificates by weights must cover the regions that chains without parameters found. The
-// witnesses (draws kept from the chains) together represent the whole evidence, or nothing if the
-// evidence is unknown.
+// TestChainsTestify checks testimony, which keeps evenly spaced draws of chains as witnesses. Later
+// certificates by weights must cover the regions of these points. The masses of the witnesses must
+// add up to the evidence. If the evidence is unknown, there must be no witnesses.
 func TestChainsTestify(t *testing.T) {
 	const draws = 100
 	c := &Certificate{LogEvidence: -3, Sample: WeightedSample{Theta: mat.NewDense(draws, 1, nil), LogP: make([]float64, draws)}}

@@ -26,9 +26,9 @@ type CertifyConfig struct {
 	// Draws is the number of draws in addition to the first draws of every model; 0 stands for
 	// 262,144. Tempered chains, if needed, run for at most one iteration per 32 draws.
 	Draws int
-	// Tolerance is a standard error. Drawing stops early if no probability of a model has a larger
-	// one, and no log evidence of the ten most probable models one of more than five times
-	// Tolerance. 0 stands for 0.002.
+	// Tolerance is the standard error at which drawing stops early: when no probability of a model
+	// has a larger one, and no log evidence of the ten most probable models has more than five
+	// times as large a one. 0 stands for 0.002.
 	Tolerance float64
 	// Confirm requests a check of weights by tempered chains even if the weights look reliable. It
 	// should be set for posteriors that may have several modes, because weights cannot show a mode

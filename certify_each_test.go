@@ -9,7 +9,8 @@ import (
 	"github.com/transdim/vti/internal/stream"
 )
 
-// Standard errors by the delta method agree with the spread over many independent sets of draws.
+// TestStandardErrorsByTheDeltaMethod compares standard errors by the delta method with the spread
+// of estimates over many independent sets of draws.
 func TestStandardErrorsByTheDeltaMethod(t *testing.T) {
 	const repeats, draws = 2000, 100
 	logPrior := []float64{math.Log(0.2), math.Log(0.5), math.Log(0.3), math.Inf(-1)}

@@ -9,8 +9,8 @@ import (
 	"github.com/transdim/vti/internal/laplace"
 )
 
-// Weights of a flow are not trusted if draws around modes found more evidence, even if these draws
-// are too imprecise for an answer.
+// TestWeightsThatMissEvidenceFail checks that weights of draws from the flow are not trusted if
+// draws around modes found more evidence, even if these draws are too imprecise for an answer.
 func TestWeightsThatMissEvidenceFail(t *testing.T) {
 	e := newEvaluatorOf(t, newNormals(t, 2), 16)
 	e.around = &Certificate{LogEvidence: -2, LogEvidenceSE: 0.1}

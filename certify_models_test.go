@@ -158,8 +158,9 @@ func (s summedConjugate) sum(context.Context, func(done, total int)) (sum models
 	return sum, s.listed > 0, nil
 }
 
-// If the target computes the sum over models, probabilities of models are exact. Probabilities of
-// other events are exact to within the probability of the unlisted models.
+// TestSumOfTheTarget checks certificates of a target that itself computes the sum over models.
+// Probabilities of models must be exact. Probabilities of other events must be exact to within the
+// total probability of the models that the target does not list.
 func TestSumOfTheTarget(t *testing.T) {
 	target := summedConjugate{exactConjugate{conjugate: newConjugate(30, 4)}, 5}
 	certificate, err := untrained(t, target, nil).Certify(t.Context(), vti.CertifyConfig{MaxModels: 1})
@@ -209,9 +210,9 @@ func TestSumOfTheTarget(t *testing.T) {
 	require.Equal(t, vti.Weights, weighed.Basis)
 }
 
-// If there are too many models to list, Certify draws and weights models whose evidences are known.
-// The result agrees with the exact sum. The 16 inclusion probabilities and the evidence are within
-// 4.5 standard errors: one false alarm in 8,000 runs.
+// TestExactWeightsOverModels certifies a target with too many models to list, whose evidences are
+// known: Certify draws models and weights them. The 16 inclusion probabilities and the evidence
+// must agree with the exact sum to 4.5 standard errors: one false alarm in 8,000 runs.
 func TestExactWeightsOverModels(t *testing.T) {
 	target := exactConjugate{conjugate: newConjugate(30, 4)}
 	posterior := untrained(t, target, nil)
@@ -263,8 +264,8 @@ func (c coins) Sample(_ *vti.Context, uniforms *Node) *Node {
 	return ConvertDType(LessThan(uniforms, Concatenate([]*Node{first, half}, -1)), dtypes.Int32)
 }
 
-// The search for missed models lowers the verdict if q(m) never proposes the most probable models,
-// and otherwise leaves it.
+// TestExactWeightsFindMissedModels checks the search for missed models. It must lower the verdict
+// if q(m) never proposes the most probable models, and otherwise leave the verdict unchanged.
 func TestExactWeightsFindMissedModels(t *testing.T) {
 	target := exactConjugate{conjugate: newConjugate(400, 6)}
 	for first, missed := range map[float64]bool{0: true, 0.5: false} {
@@ -280,10 +281,11 @@ func TestExactWeightsFindMissedModels(t *testing.T) {
 	}
 }
 
-// If models were drawn and weighted, means of coefficients, given that a model includes them, have
-// standard errors of the right size: over 40 certificates, the mean of squared z-scores is 1 to
-// within 4 of its standard errors, sqrt(2/40), for each coefficient. Standard errors without
-// ModelDraw would be too small by a factor of more than two.
+// TestMeansOfWeightedModels checks standard errors of means of coefficients if models were drawn
+// and weighted. Over 40 certificates, the mean square of the z-scores of a coefficient must be 1 to
+// within 4 of its standard errors, sqrt(2/40). Several draws of parameters can belong to one draw
+// of a model, which the field ModelDraw of the sample names. Standard errors that ignore this field
+// must be too small by a factor of more than two.
 func TestMeansOfWeightedModels(t *testing.T) {
 	testkit.Slow(t)
 	target := exactConjugate{conjugate: newConjugate(30, 6)}
@@ -379,9 +381,10 @@ func (c laplaceConjugate) logPeak(code []int32) float64 {
 	return -factor.LogDet()/2 - float64(len(active))/2*math.Log(2*math.Pi)
 }
 
-// The share of a model in the sample equals its final probability, which draws of parameters have
-// improved. This holds even if the first estimates, from few draws, are poor. The remaining
-// difference comes from rounding to whole draws, and from models that expect less than one draw.
+// TestSampleOfModels checks that the share of each model in the weighted sample equals its final
+// probability, also if evidences from the first draws of parameters are poor. The tolerance allows
+// for shares that are rounded to whole draws, and for models whose expected number of draws is
+// below one.
 func TestSampleOfModels(t *testing.T) {
 	for _, wider := range []float64{2, 7} {
 		certificate, err := untrained(t, laplaceConjugate{newConjugate(30, 4), wider}, nil).Certify(t.Context(), vti.CertifyConfig{})
@@ -397,10 +400,11 @@ func TestSampleOfModels(t *testing.T) {
 	}
 }
 
-// Evidences estimated by draws around modes agree with exact evidences, in a sum over all models
-// and in weights of models from a distribution fitted to chains. Weights with known evidences agree
-// too. 22 inclusion probabilities and log evidences are compared to 4.5 standard errors: one false
-// alarm in 7,000 runs.
+// TestModelsAlone compares certificates by evidences of models with the exact sum. The evidences
+// are estimated by draws around modes, in a sum over all models and in weights of models drawn from
+// a distribution fitted to chains, or are known in closed form, in weights. 22 inclusion
+// probabilities and log evidences are compared to 4.5 standard errors: one false alarm in 7,000
+// runs.
 func TestModelsAlone(t *testing.T) {
 	testkit.Slow(t)
 	conjugate := newConjugate(30, 6)

@@ -21,8 +21,9 @@ func everything(c *vti.Certificate) string {
 		c.Models, c.Sample.Codes, c.Sample.Theta.RawMatrix().Data, c.Sample.LogP, c.Sample.LogQ, c.Sample.Weight, c.Sample.Group, c.Proposed)
 }
 
-// By every method, processes that share a certificate end with the same certificate, to the bit, as
-// a process that works alone. So does a process that only reads the results of the others.
+// TestSharedCertificatesAreThatOfOne checks, for every method of certification, that processes that
+// share a certificate end with the same certificate, to the bit, as a process that works alone.
+// This must also hold for a process that only reads the results of other processes.
 func TestSharedCertificatesAreThatOfOne(t *testing.T) {
 	testkit.Slow(t)
 	open := func(target vti.Target) (p [2]*vti.Posterior) { // a Posterior is not safe for concurrent use

@@ -61,9 +61,9 @@ func TestFitAndCertifyConjugateModel(t *testing.T) {
 	require.InDelta(t, exactMean, weightedMean, 0.01)
 }
 
-// Before training, the flow is the normal approximation of the posterior of every model, which is
-// exact here, and q(m) is the prior, so that evidences are right. The weights of a flow with
-// another start must be corrected or refused.
+// TestUntrainedPosteriorIsExactOrCorrected certifies without training. The target is Gaussian, so
+// that a flow that starts as the normal approximation of each posterior is exact, and its evidences
+// must be right. The weights of a flow with another start must be corrected or refused.
 func TestUntrainedPosteriorIsExactOrCorrected(t *testing.T) {
 	const draws = 1 << 14
 	target := newConjugate(40, 3)

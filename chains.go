@@ -169,8 +169,8 @@ type chainLength struct {
 
 // shortChains is the length for CertifyConfig.Short. A mode with a hundredth of the posterior has
 // ten of a thousand effective draws, and verdict.DoubtfulMissed needs five. With a burn-in of 64
-// iterations every third run did not mix, and with 96 one in 15. R-hat of many chains that have
-// mixed is about 1 + 1/(2e) if half a chain has e effective draws, which is 1.03 for e = 16.
+// iterations every third run did not mix, and with 96 one in 15. If half a chain has e effective
+// draws, the R-hat of many chains that have mixed is about 1 + 1/(2e): 1.03 for e = 16.
 var shortChains = chainLength{chains: 32, burnIn: 128, iterations: 768, enough: 1000, rHat: 1.03, patience: 96}
 
 // warmChains returns the length of the chains that run if short chains have not mixed. They have

@@ -60,9 +60,10 @@ func TestResumedRunEndsBitForBitWhereAnUninterruptedOneEnds(t *testing.T) {
 	require.Equal(t, b, a)
 }
 
-// A run that is killed between two checkpoints due by the number of steps (CheckpointEvery) resumes
-// from the last checkpoint due by time. Neither the interruption nor the number of checkpoints
-// changes a bit of the result, for a table q(m), a network, and a q(m) that learns by its own rule.
+// TestCheckpointsByTime kills a run between two checkpoints that are due by the number of steps
+// (CheckpointEvery). The run must resume from the last checkpoint that was due by time. Neither the
+// interruption nor the number of checkpoints may change a bit of the result, for a table q(m), a
+// network, and a q(m) that learns by its own rule.
 func TestCheckpointsByTime(t *testing.T) {
 	testkit.Slow(t)
 	target := newConjugate(20, 3)

@@ -32,8 +32,9 @@ func (p *Posterior) VariableValues() map[string]any {
 	return values
 }
 
-// Conclusion returns the certificate that follows from certificates by weights and by chains.
-// unseen says that other draws lie in regions where the weights have no draws.
+// Conclusion returns the certificate that follows from a certificate by weights and a certificate
+// by chains. The argument unseen says whether other draws lie in regions where the weights have no
+// draws.
 func Conclusion(sp space.Space, weights, chains *Certificate, unseen bool) *Certificate {
 	return conclusion(sp, &weighing{Certificate: weights, unseen: unseen}, chains)
 }

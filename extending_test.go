@@ -16,7 +16,7 @@ import (
 
 var patchedFile = regexp.MustCompile(`(?m)^diff --git a/(\S+) b/`)
 
-// The diffs of docs/extending.md apply to the present sources, and their tests pass.
+// TestDiffsOfExtending checks that the diffs of docs/extending.md apply, and that their tests pass.
 func TestDiffsOfExtending(t *testing.T) {
 	root, err := os.Getwd()
 	require.NoError(t, err)

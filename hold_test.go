@@ -30,9 +30,10 @@ func firstChange(t *testing.T, cfg vti.Config) int {
 	return changed
 }
 
-// If the flow starts as the identity, q(m) stays at the prior until the flow has settled, but at
-// most for half of the steps. If the flow starts from a normal approximation, or with LearnAtOnce,
-// q(m) moves at once. The number of steps in a launch changes nothing.
+// TestModelsWaitForTheFlow checks the step at which q(m) starts to change. If the flow starts as
+// the identity, q(m) must stay at the prior until the flow has settled, but at most for half of the
+// steps. If the flow starts from a normal approximation, or with LearnAtOnce, q(m) must change at
+// once. The number of steps in a launch must not matter.
 func TestModelsWaitForTheFlow(t *testing.T) {
 	testkit.Slow(t)
 	cfg := smallConfig()

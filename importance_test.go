@@ -38,8 +38,9 @@ func TestTallyChoosesByWeight(t *testing.T) {
 	}
 }
 
-// Weights of draws from an exact flow average to the evidence of every model, for any size of
-// batch. The error of a stopped sampler names the number of draws done.
+// TestImportanceSampler compares means of weights of an exact flow with the evidence of every
+// model, for several sizes of batch. The error of a stopped sampler must name the number of draws
+// done.
 func TestImportanceSampler(t *testing.T) {
 	target := newNormals(t, 2)
 	e := newEvaluatorOf(t, target, 64)

@@ -36,9 +36,9 @@ func surrogateFit(t *testing.T, target *conjugate, cfg vti.Config, belief modeld
 	return variation
 }
 
-// A surrogate q(m) with each kind of belief about rewards and each way to explore finds the
-// posterior over models under a nearly exact flow. The rewards (negative losses) are then nearly
-// free of noise, and the error comes from the decay of old rewards.
+// TestSurrogateLearnsTheModels checks that a surrogate q(m) finds the posterior over models, for
+// each belief about rewards and each way to explore. The flow is nearly exact, so that rewards have
+// little noise; the remaining error comes from the decay of old rewards.
 func TestSurrogateLearnsTheModels(t *testing.T) {
 	testkit.Slow(t)
 	target := newConjugate(40, 4)

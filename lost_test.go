@@ -35,8 +35,9 @@ func dyingDevice(t testing.TB, launch int, counts func(name string) bool) *gpu.D
 	return device
 }
 
-// A device lost in the middle of training or of a pilot run leaves the last checkpoint unchanged. A
-// run that resumes on another device ends with the same bits as an undisturbed run.
+// TestLostDeviceLeavesTheLastCheckpoint loses the device in training or in a pilot run. The
+// checkpoint must stay, and a run resumed on another device must end with the bits of an
+// uninterrupted run.
 func TestLostDeviceLeavesTheLastCheckpoint(t *testing.T) {
 	testkit.Slow(t)
 	target := newConjugate(20, 3)

@@ -11,8 +11,8 @@ import (
 	"github.com/transdim/vti/lab/testkit"
 )
 
-// The step on a table has the sign of the negative gradient, approaches the natural gradient for
-// models that are sampled often, and stays bounded for rare models.
+// TestTableStep checks that the step on a table has the sign of the negative gradient, approaches
+// the natural gradient for models that are sampled often, and stays bounded for rare models.
 func TestTableStep(t *testing.T) {
 	logProbs := []float64{math.Log(0.9), math.Log(0.1), math.Inf(-1)}
 	got, err := ExecOnce(testkit.Backend(t), func(logProbs, gradient *Node) *Node {

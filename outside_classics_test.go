@@ -53,7 +53,8 @@ func linearEvidence(t *testing.T, columns [][]float64, y []float64, mean, sd flo
 	return evidence
 }
 
-// The evidences of the autoregressions of each order agree with integrals of normal densities.
+// TestOutsideOrders compares evidences of autoregressions with integrals of normal densities over
+// σ.
 func TestOutsideOrders(t *testing.T) {
 	testkit.Long(t)
 	lines := runOutside(t, "./orders")
@@ -82,7 +83,8 @@ func TestOutsideOrders(t *testing.T) {
 	}
 }
 
-// The probabilities of places of changes in a series agree with sums over all subsets of places.
+// TestOutsideChanges compares the probability of a change at each place of a series with a sum over
+// all subsets of places.
 func TestOutsideChanges(t *testing.T) {
 	testkit.Long(t)
 	lines := runOutside(t, "./changes")
@@ -133,9 +135,9 @@ func TestOutsideChanges(t *testing.T) {
 	}
 }
 
-// The probabilities of the number of components, by weights and by chains, agree with the sum over
-// all assignments of rows to components. Given the standard deviation of a component, the
-// likelihood of its rows integrates in closed form over its mean.
+// TestOutsideMixture compares the probabilities of numbers of components, by weights and by chains,
+// with the sum over all assignments of rows to components. Given the standard deviation of a
+// component, the likelihood of its rows has a closed form, with the mean integrated out.
 func TestOutsideMixture(t *testing.T) {
 	testkit.Long(t)
 	lines := runOutside(t, "./mixture")

@@ -12,9 +12,9 @@ import (
 	"github.com/transdim/vti/lab/testkit"
 )
 
-// The probability that each hospital differs from the others, among 2¹² and 2⁴⁰ models, agrees with
-// quadrature. Given their common rate μ, hospitals are independent, so that the probabilities are
-// integrals over μ of sums over the two models of each hospital.
+// TestOutsidePlates compares the probability that each hospital differs from the common rate, among
+// 2¹² and 2⁴⁰ models, with quadrature. Given the common rate μ, hospitals are independent. The
+// probabilities are therefore integrals over μ of sums over the two models of each hospital.
 func TestOutsidePlates(t *testing.T) {
 	testkit.Long(t)
 	for _, hospitals := range []int{12, 40} {

@@ -103,9 +103,9 @@ func TestOutsideCounts(t *testing.T) {
 	}
 }
 
-// The data were simulated from the graph rain → wet ← sprinkler, wet → slip. With 200 rows and
-// correlations of at least 0.6 no method can miss the edges between these variables, apart from
-// their directions.
+// TestOutsideGraphs checks that the program finds the edges of the graph rain → wet ← sprinkler,
+// wet → slip, from which the data were simulated. With 200 rows and correlations of at least 0.6 no
+// method can miss these edges. Their directions are not compared.
 func TestOutsideGraphs(t *testing.T) {
 	lines := runOutside(t, "./graphs")
 	require.Len(t, lines, 6)

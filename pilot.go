@@ -29,11 +29,11 @@ const pilotStream = "look"
 // deleted afterwards.
 const pilotScope = "pilot"
 
-// pilotRun gives q(m) a warm start. It sets a table to p(m) times the evidences that importance
-// sampling finds with the current flow. Score-function gradients only move the logits of models
-// that are drawn. From a prior over thousands of models they settle on the first good models. After
-// a pilot run they only need to follow changes of the flow. A network q(m) is fitted to the models
-// of short tempered chains instead (fitToChains). Tables of more than maxListed models are left
+// pilotRun gives q(m) a warm start. Without it, score-function gradients, which move only the
+// logits of models that are drawn, settle on the first good models of a prior over thousands of
+// models. A table is set to p(m) times the evidences that importance sampling finds with the
+// current flow; training then only needs to follow changes of the flow. A network q(m) is fitted to
+// the models of short tempered chains (fitToChains). Tables of more than maxListed models are left
 // unchanged, and so are distributions over lists of items, which start from a screening of the
 // items.
 func pilotRun(ctx context.Context, e *evaluator) error {

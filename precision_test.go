@@ -40,10 +40,10 @@ func (counts) LogJoint(_, mask, theta *Node) *Node {
 	return Add(Add(likelihood, logNormal(d)), Where(used, logNormal(free), ZerosLike(free)))
 }
 
-// The evidence by weights of a parameter known to seven digits agrees with Laplace's approximation,
-// whose relative error is of the order of one over the count. If the mean of the flow were in
-// float32, draws of the parameter would lie on a grid whose spacing is half of the posterior
-// standard deviation.
+// TestWeightsOfWellKnownParameters compares the evidence by weights of a parameter known to seven
+// digits with Laplace's approximation, whose relative error is of the order of one over the count,
+// 1e-9. If the mean of the flow were in float32, draws of the parameter would lie on a grid whose
+// spacing is half of the posterior standard deviation.
 func TestWeightsOfWellKnownParameters(t *testing.T) {
 	sp, err := space.NewSubsets(2, []int{0}, [][]int{{1}})
 	require.NoError(t, err)

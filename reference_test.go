@@ -14,8 +14,8 @@ import (
 	"github.com/transdim/vti/lab/testkit"
 )
 
-// If the density of the mixture of noise is right, the inverse of its ratio to the standard normal
-// density has mean one over draws from the mixture.
+// TestReferenceDensityIsNormalised checks the density of the mixture of noise: over draws from it,
+// the standard normal density divided by the density of the mixture must have mean one.
 func TestReferenceDensityIsNormalised(t *testing.T) {
 	random := stream.Rand(1, "reference")
 	const n, dim = 200_000, 3
@@ -33,8 +33,8 @@ func TestReferenceDensityIsNormalised(t *testing.T) {
 	require.InDelta(t, 1, mean, 4*se) // a false alarm in 16,000 runs
 }
 
-// The density does not depend on inactive coordinates, which are zero. It does depend on an active
-// coordinate that is zero by chance.
+// TestReferenceDensityOfActiveCoordinates checks that the density depends on active coordinates,
+// even if one is zero by chance, but not on inactive coordinates, which are zero.
 func TestReferenceDensityOfActiveCoordinates(t *testing.T) {
 	log := func(x float64) float64 { return math.Log(2.0/3 + math.Exp(x*x/2*(1-1.0/16))/12) }
 	for active, z := range map[int][]float64{3: {1, -2, 0}, 2: {1, -2, 0}} {
@@ -91,10 +91,10 @@ func TestExactFlowsHaveExactEvidences(t *testing.T) {
 	}
 }
 
-// Evidences by an inexact flow have standard errors that match their scatter and do not exceed the
-// standard errors of the plain mean. Over 400 repetitions z-scores have mean 0, with a standard
-// error of 0.05, and standard deviation 1, with a standard error of 0.035. The test allows 4.5
-// standard errors for each.
+// TestControlledErrorsAreRight checks standard errors of evidences, with control variates, for an
+// inexact flow. They must not exceed the standard errors of plain means of weights. Over 400
+// repetitions, z-scores must have mean 0, to 4.5 standard errors of 0.05, and standard deviation 1,
+// to 4.5 standard errors of 0.035.
 func TestControlledErrorsAreRight(t *testing.T) {
 	testkit.Slow(t)
 	for _, scale := range []float64{0.8, 1.2} {

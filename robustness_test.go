@@ -28,8 +28,8 @@ func (s steep) LogJoint(codes, mask, theta *Node) *Node {
 	return Add(s.conjugate.LogJoint(codes, mask, theta), Sqrt(zero))
 }
 
-// A step with a non-finite gradient changes only counters and the states of random generators, for
-// every kind of q(m).
+// TestSkippedStepsChangeNothing checks that a step with a non-finite gradient changes only counters
+// and the states of random generators, for every kind of q(m).
 func TestSkippedStepsChangeNothing(t *testing.T) {
 	testkit.Slow(t)
 	target := steep{newConjugate(20, 2)}

@@ -62,9 +62,9 @@ func requireExactMoments(t *testing.T, target *conjugate, sample vti.WeightedSam
 	}
 }
 
-// If the probability is spread over many more models than there are later draws, the weighted
-// sample still has every model with its probability, and the exact moments, since every model has
-// first draws.
+// TestSampleOfADiffusePosterior certifies a posterior with 256 models, none of which has a
+// probability of 0.1. There are only 512 draws in addition to the first draws of every model. The
+// weighted sample must still have the certified inclusion probabilities and the exact moments.
 func TestSampleOfADiffusePosterior(t *testing.T) {
 	target := newConjugate(8, 8)
 	posterior := poorPosterior(t, target, 1, 0)
@@ -85,8 +85,8 @@ func TestSampleOfADiffusePosterior(t *testing.T) {
 	requireExactMoments(t, target, certificate.Sample)
 }
 
-// If the flow is so narrow that weights fail, the sample comes from chains, and has the exact
-// moments.
+// TestSampleOfChains checks that, if the flow is so narrow that weights fail, the weighted sample
+// comes from chains and has the exact moments.
 func TestSampleOfChains(t *testing.T) {
 	testkit.Long(t)
 	target := newConjugate(30, 2)
@@ -98,9 +98,9 @@ func TestSampleOfChains(t *testing.T) {
 	requireExactMoments(t, target, certificate.Sample)
 }
 
-// A flow that is far too narrow and off by several standard deviations does no harm if every model
-// has a Laplace proposal (t distributions at modes). Eight evidences are compared to 4.5 standard
-// errors: one false alarm in 18,000 runs.
+// TestProposalsReplaceAPoorFlow checks that evidences are right if the flow is far too narrow and
+// off by several standard deviations, but every model has a Laplace proposal (t distributions at
+// modes). Eight evidences are compared to 4.5 standard errors: one false alarm in 18,000 runs.
 func TestProposalsReplaceAPoorFlow(t *testing.T) {
 	target := newConjugate(30, 3)
 	logEvidence, probability := target.posterior()

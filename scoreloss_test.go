@@ -125,8 +125,9 @@ func TestControlVariatesAreUnbiased(t *testing.T) {
 	}
 }
 
-// The comparison with exactScore detects two biased estimates: a baseline that includes the loss of
-// the draw itself, and a control variate for each model whose expectation is not added back.
+// TestBiasedControlVariatesAreDetected checks that exactScore detects two biased estimates: a
+// baseline with the loss of the draw itself, and a control variate whose expectation is not added
+// back.
 func TestBiasedControlVariatesAreDetected(t *testing.T) {
 	for name, estimate := range map[string]scoreEstimator{
 		"mean of the batch": func(_ *trainer, _ *Context, _, loss, logModel *Node) *Node {

@@ -44,8 +44,8 @@ func (s *solver) nextWork(last SolveRound, perStep, perDraw float64) string {
 	return "training does not help any more: a richer flow may, or four times as many draws, for longer chains" + about(4*last.Seconds)
 }
 
-// lacking returns a text on how far weights are from being reliable, or "" if they are reliable or
-// there are none. The text follows the cost of another round of training in the advice.
+// lacking returns a text, part of the advice, on how far weights are from being reliable. It
+// returns "" if they are reliable or if there are none.
 func (s *solver) lacking() string {
 	if !(s.best.KHat > psis.Reliable) { // KHat is NaN if chains gave the certificate
 		return ""
@@ -53,9 +53,9 @@ func (s *solver) lacking() string {
 	return fmt.Sprintf("; k̂ must fall from %.2f to %.1f, and the number of rounds that this takes is unknown", s.best.KHat, psis.Reliable)
 }
 
-// tooMany returns a text that the posterior is spread over more models than draws can show, or "":
-// the text if at least half of the draws are different models, and ESS is too small. It precedes
-// the advice to do more work, which would help less.
+// tooMany returns a text if the posterior is spread over more models than draws can show: at least
+// half of the draws are different models, and the effective sample size is too small. Otherwise it
+// returns "". The text precedes the advice to do more work, which would help less.
 func (s *solver) tooMany() string {
 	if c := s.best; c.Complete || 2*c.ModelsChecked < c.Draws || c.ESS >= verdict.DoubtfulESS {
 		return ""

@@ -60,10 +60,10 @@ func (s *solver) look(ctx context.Context, round int) (*weighing, *models.Visite
 	return certifyWithoutChains(ctx, s.t.evaluator, cfg)
 }
 
-// mayCollapse reports whether certification by the collapsed posterior (with parameters integrated
-// out) is next. It follows if the run began with the answer of a network (Config.Begin) and its
-// first certificate is not trusted. It is faster than the chains and training that would be needed
-// otherwise.
+// mayCollapse reports whether the next stage is certification by the collapsed posterior (with
+// parameters integrated out). This is so if the run began with the answer of a network
+// (Config.Begin) and there is no full certificate yet. The stage is faster than the chains and the
+// training that would otherwise be needed.
 func (s *solver) mayCollapse() bool {
 	return s.cfg.Fit.Begin != nil && s.plan.Full == 0 && s.t.engine.MayCollapse()
 }

@@ -16,8 +16,8 @@ import (
 	"github.com/transdim/vti/models"
 )
 
-// If no draw of a round has weight, its plan can still be stored, since the plan leaves out NaN.
-// This occurs, for example, for robust regressions on lists of predictors.
+// TestRoundWithoutWeightsCanBeWritten checks that the plan of a round in which no draw has weight
+// can be stored. Such rounds occur, for example, for robust regressions on lists of predictors.
 func TestRoundWithoutWeightsCanBeWritten(t *testing.T) {
 	s := &solver{t: &trainer{}, target: newNormals(t, 1), cfg: SolveConfig{Precision: 0.01}}
 	nan := math.NaN()
@@ -40,9 +40,9 @@ func TestCertificatesThatFallShortAreEnlarged(t *testing.T) {
 	require.True(t, s.enlarged(1))
 }
 
-// A run that begins with the answer of a network and needs confirmation by chains makes a full
-// certificate at once. Other runs start with a certificate of few draws. A full certificate without
-// a previous round has fewestDraws draws.
+// TestNetworksAreCertifiedAtOnce checks that only a run that begins with the answer of a network
+// and needs confirmation by chains starts with a full certificate. A full certificate without a
+// previous round must have fewestDraws draws, or CertifyConfig.Draws if that is smaller.
 func TestNetworksAreCertifiedAtOnce(t *testing.T) {
 	begun, confirmed := &Config{Begin: &Beginning{}}, SolveConfig{Certify: CertifyConfig{Confirm: true}}
 	for _, c := range []struct {
@@ -60,7 +60,8 @@ func TestNetworksAreCertifiedAtOnce(t *testing.T) {
 	require.Equal(t, 100, s.draws())
 }
 
-// A run that began with the answer of a network ends after an exact sum. Other runs then train.
+// TestNothingIsTrainedBesideASum checks the stage after an exact sum with a poor q: a run that
+// began with the answer of a network must end, and any other run must train.
 func TestNothingIsTrainedBesideASum(t *testing.T) {
 	for _, beginning := range []*Beginning{nil, {}} {
 		s := &solver{t: &trainer{config: Config{Steps: 100}}, cfg: SolveConfig{Fit: Config{Begin: beginning}}, best: &weighing{Certificate: &Certificate{Complete: true}}}
@@ -69,7 +70,8 @@ func TestNothingIsTrainedBesideASum(t *testing.T) {
 	}
 }
 
-// Advice states the time that the proposed work takes, and the improvement that is required.
+// TestAdviceSaysHowLong checks that advice states the time of the proposed work and the required
+// k̂.
 func TestAdviceSaysHowLong(t *testing.T) {
 	s := &solver{t: &trainer{evaluator: newEvaluator(&evaluate.Evaluator{Target: newNormals(t, 2)}), config: Config{Steps: 100}, step: 50}, best: &weighing{Certificate: &Certificate{Verdict: Failed, KHat: 1.25}}}
 	s.plan = plan{Trained: 1, Rounds: []SolveRound{
@@ -95,8 +97,8 @@ func (exactNormals) SampleParameters([]int32, int, *rand.Rand) (*mat.Dense, []fl
 	return nil, nil, nil
 }
 
-// If the weights are of models without parameters, the advice is not a better flow. If hardly any
-// model was drawn twice, the advice is not more draws either.
+// TestAdviceOnManyModels checks the advice if models are weighted without parameters: another fit
+// of q(m), or fewer predictors if hardly any model was drawn twice.
 func TestAdviceOnManyModels(t *testing.T) {
 	s := &solver{t: &trainer{evaluator: newEvaluator(&evaluate.Evaluator{Target: exactNormals{newNormals(t, 2)}}), config: Config{Steps: 100}}}
 	s.plan.Rounds = []SolveRound{{Work: Starting, Draws: 1000, Seconds: 3}}

@@ -18,7 +18,8 @@ func TestLargestModel(t *testing.T) {
 	require.Equal(t, []bool{true, true, true, true}, mask)
 }
 
-// Log priors are in the order of the models' indices, for any number of chunks.
+// TestLogPriors checks that log priors are in the order of the models' indices, whatever the number
+// of chunks in which they are computed.
 func TestLogPriors(t *testing.T) {
 	device, err := gpu.Open(gpu.CPU)
 	require.NoError(t, err)

@@ -22,7 +22,7 @@ func TestCoordinates(t *testing.T) {
 	for _, c := range coordinates {
 		require.InDelta(t, inclusion, c.Inclusion, 5*c.SE+1e-12)
 		require.Less(t, c.SE, 0.01)
-		// five standard errors with about 15,000 effective draws of each coordinate
+		// The limit is five standard errors with about 15,000 effective draws of each coordinate.
 		require.InDelta(t, 1, c.Included.Mean, 5*0.5/math.Sqrt(15_000))
 		require.InDelta(t, 0.5, c.Included.SD, 5*0.5/math.Sqrt(2*15_000))
 		require.InDelta(t, 1-1.96*0.5, c.Included.Quantiles[0], 0.06)

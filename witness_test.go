@@ -45,8 +45,9 @@ func (c *conjugate) logEvidence() float64 {
 	return logsum.Of(evidences) - math.Log(float64(len(evidences)))
 }
 
-// Weights that have missed a mode give an answer that is trusted without chains. Chains reveal the
-// mode, and run unless the target claims one mode or the caller excludes chains.
+// TestChainsShowWhatWeightsHaveMissed certifies a posterior with two modes by weights that have
+// missed one. If the target claims to have one mode, chains do not run, and the wrong answer is
+// trusted. Otherwise chains, short or long, must reveal the mode.
 func TestChainsShowWhatWeightsHaveMissed(t *testing.T) {
 	testkit.Slow(t)
 	target := copied{newConjugate(30, 2), 6}
@@ -95,9 +96,10 @@ func TestWhatShortChainsFindStaysFound(t *testing.T) {
 	require.Less(t, c.LogEvidenceSE, 0.02)
 }
 
-// A mode found by an earlier certificate is not lost if the flow proposes nothing there. If models
-// are weighted one by one, an additional proposal covers the mode. Joint weights, which have only
-// proposals of the flow, are doubtful.
+// TestWitnessesShowALostMode certifies with a witness at a mode where the flow proposes nothing. If
+// models are weighted one by one, an additional proposal must cover the mode. If models and
+// parameters are weighted jointly, with proposals of the flow only, the certificate must be
+// doubtful.
 func TestWitnessesShowALostMode(t *testing.T) {
 	target := copied{newConjugate(30, 2), 6}
 	posterior, err := vti.Fit(t.Context(), openDevice(t, gpu.CPU), target, vti.Config{Seed: 3, Steps: 1})
