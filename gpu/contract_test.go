@@ -37,9 +37,8 @@ func (b *countingBuilder) DotGeneral(left backends.Op, leftContracted, leftBatch
 	return b.Builder.DotGeneral(left, leftContracted, leftBatch, right, rightContracted, rightBatch)
 }
 
-// TestGradientsOfProductsAreProducts checks that the gradients of matrix products are computed by
-// matrix products, whose number is known. The gradients must agree with GoMLX's interpreter, which
-// adds up their terms one by one.
+// TestGradientsOfProductsAreProducts checks that gradients of matrix products are matrix products,
+// and compares them with GoMLX's interpreter, which adds up their terms one by one.
 func TestGradientsOfProductsAreProducts(t *testing.T) {
 	for _, test := range []struct {
 		name        string

@@ -8,8 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestWithoutXLATheBuildIsNamed checks that, in a build without XLA, opening a device gives the
-// same error for every plugin.
+// TestWithoutXLATheBuildIsNamed checks that a build without XLA gives one error for every plugin.
 func TestWithoutXLATheBuildIsNamed(t *testing.T) {
 	for _, options := range []Options{{Kind: CUDA}, {Kind: XLACPU, Plugin: "absent.so"}} {
 		_, err := OpenWith(options)

@@ -105,8 +105,7 @@ func execMADENoSlice(t testing.TB, b backends.Backend, s madeSize) []*tensors.Te
 	return exec.MustExec(tensors.FromFlatDataAndDimensions(x, 64, s.width), tensors.FromFlatDataAndDimensions(w, s.width, s.width))
 }
 
-// TestMasksAreFound checks that all three matrix products of a masked layer and its gradients skip
-// most zeros of a triangular mask.
+// TestMasksAreFound checks that the products of a masked layer and its gradients skip zero blocks.
 func TestMasksAreFound(t *testing.T) {
 	b := newBackend(t, "threads=1")
 	const width = 128

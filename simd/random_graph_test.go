@@ -281,8 +281,8 @@ func (g *randomGraph) run(t testing.TB, backend *Backend) []array {
 	return results
 }
 
-// check compares results with the naive interpreter for each instruction set, with one and several
-// threads, and with and without fusion. Results must not depend on the number of threads.
+// check compares results of every instruction set, with and without fusion, with the naive
+// interpreter. Results must be the same bits for one and for several threads.
 func (g *randomGraph) check(t *testing.T, message string) {
 	tolerance := 1e-10
 	if g.dtype == dtypes.Float32 {

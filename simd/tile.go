@@ -39,8 +39,7 @@ const (
 	longColumns
 )
 
-// maxTile is the largest number of elements in a tile. They take 16 KiB as float64, half of an L1
-// cache.
+// maxTile is the largest number of elements in a tile: as float64, they take half of an L1 cache.
 const maxTile = 2048
 
 // slot is the place of an operand or result of a tile. For the tile that begins at element start,

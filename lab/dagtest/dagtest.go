@@ -132,8 +132,8 @@ func FarInterventions(t *testing.T, random *rand.Rand, distance float64, options
 	return d
 }
 
-// Mixed returns the problem of finding the graph of a table, which the argument text holds as CSV.
-// If the table has a column "set", it names the nodes that interventions set.
+// Mixed returns the graph problem of a table in CSV. If the table has a column "set", it names the
+// nodes that interventions set.
 func Mixed(t *testing.T, text string, model score.ModelOptions) *score.Problem {
 	t.Helper()
 	parsed, err := table.Parse("mixed.csv", []byte(text))
@@ -196,8 +196,7 @@ func Joint(d *tables.Data, parents []dgraph.Set, do map[int]float64) (probabilit
 	return probabilities, codes
 }
 
-// Missing returns the problem of finding the graph of a table, which the argument text holds as
-// CSV. Missing values of the table are imputed.
+// Missing returns the graph problem of a table in CSV, whose missing values are imputed.
 func Missing(t *testing.T, text string, options tables.DataOptions, model score.ModelOptions) (*score.Problem, error) {
 	t.Helper()
 	parsed, err := table.Parse("missing.csv", []byte(text))

@@ -15,8 +15,8 @@ import (
 )
 
 // TestStudy checks that a study makes its runs, table and figure, that a second call only reads the
-// runs, that data sets, numbers of rows and methods can be added, and that other changes of the
-// settings return an error.
+// TestStudy checks that a study makes its runs, table and figure, that a second call only reads the
+// runs, that a study may grow, and that other changes of the settings return an error.
 func TestStudy(t *testing.T) {
 	testkit.Slow(t)
 	device, err := gpu.Open(gpu.CPU)

@@ -65,9 +65,8 @@ func TestMixedDagStudies(t *testing.T) {
 	}
 }
 
-// TestMixedEvidenceSumsToOne checks exact evidences of tables of numbers and categories. Given two
-// parents, the evidences of all possible columns of a category in four rows must sum to one. For a
-// column of numbers, exchanging the two levels of a parent must not change the evidence.
+// TestMixedEvidenceSumsToOne checks evidences of mixed tables. The evidences of all columns of a
+// category in four rows must sum to one. The order of the levels of a parent must not matter.
 func TestMixedEvidenceSumsToOne(t *testing.T) {
 	testkit.Slow(t)
 	x := calibrate.MixedColumn{Levels: 0, Values: []float64{-1, 0.3, 2, 0.5}}

@@ -20,8 +20,8 @@ import (
 )
 
 // TestHbmStudy runs small studies of hierarchical regressions. All numbers of trusted answers must
-// be right. This includes parameters with heavy-tailed posteriors in difficult tables of a few
-// rows.
+// TestHbmStudy runs small studies of hierarchical regressions. All numbers of trusted answers must
+// be right, also for parameters with heavy-tailed posteriors in difficult tables of a few rows.
 func TestHbmStudy(t *testing.T) {
 	testkit.Slow(t)
 	device, err := gpu.OpenWith(gpu.Options{})
@@ -254,9 +254,8 @@ func TestNoiseFarBelowGroups(t *testing.T) {
 	require.Empty(t, calibrate.Summarize(source, cfg, []*calibrate.Replicate{r}).Wrong)
 }
 
-// TestTimesOfLargeShapesInGroups checks answers for Weibull times whose shape is a hundred or more,
-// so that the effect of each group is known to a hundredth. There the Newton steps of a search for
-// the mode can go far beyond the mode.
+// TestTimesOfLargeShapesInGroups checks Weibull times with a shape of a hundred or more, which show
+// the effect of a group to a hundredth. Newton steps to the mode can go far beyond the mode there.
 func TestTimesOfLargeShapesInGroups(t *testing.T) {
 	testkit.Long(t)
 	device, err := gpu.OpenWith(gpu.Options{})

@@ -85,10 +85,9 @@ func TestAnchorsOfLinearTasksAreExact(t *testing.T) {
 	}
 }
 
-// TestAnchorsAreModes checks the anchors of tasks without classes, at random data sets. Gradients
-// must agree with finite differences of the log density. At an anchor, a Newton step must gain
-// almost nothing. The root of an anchor must be the root of the inverse precision, and the maps
-// from z to θ and from θ to z must be inverse to each other.
+// TestAnchorsAreModes checks anchors of tasks without classes. Gradients must agree with finite
+// differences, and vanish at the anchor: a Newton step must gain almost nothing. The root must
+// belong to the precision, and the maps between z and θ must be inverse to each other.
 func TestAnchorsAreModes(t *testing.T) {
 	for name, task := range computed(t) {
 		if task.parameters() > 300 || task.kind.hasClasses() {
@@ -166,9 +165,8 @@ func TestComputedStartsAreThePosterior(t *testing.T) {
 	}
 }
 
-// TestGraphsHaveTheDensitiesOfAnchors compares LogJoint, the log density as a GoMLX graph, with the
-// function expand, which computes the same log density for anchors. Both must agree up to a
-// constant that depends on the data set only.
+// TestGraphsHaveTheDensitiesOfAnchors compares LogJoint with expand, the log density from which
+// anchors are computed, up to a constant that depends on the data set only.
 func TestGraphsHaveTheDensitiesOfAnchors(t *testing.T) {
 	testkit.Slow(t)
 	device, err := gpu.Open(gpu.CPU)

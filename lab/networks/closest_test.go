@@ -15,8 +15,7 @@ import (
 	"github.com/transdim/vti/lab/testkit"
 )
 
-// TestExpectedClass compares expectedClass, which computes means of derivatives under a normal
-// distribution by an approximation of the logistic function, with quadrature.
+// TestExpectedClass compares the means of derivatives that expectedClass returns with quadrature.
 func TestExpectedClass(t *testing.T) {
 	task := computed(t)["classes-5"]
 	for _, variance := range []float64{1e-4, 0.01, 1, 30} {

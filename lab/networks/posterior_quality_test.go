@@ -24,16 +24,12 @@ const (
 	measuredSets    = 50
 )
 
-// TestQualityOfPosteriorOfNetworks prints how well the exact posterior predicts fresh rows, for the
-// tasks of Mittal et al. (2023, table 1) with networks or classes. For each task it prints a
-// figure, the mean squared distance or the accuracy in percent, which no trained network can be
-// expected to beat. The command `vtilab paper exchangeable table1` prints the same figure for
-// trained networks on the same data sets.
-//
-// The test draws from the posterior of each data set by Hamiltonian Monte Carlo. Chains start from
-// the true weights, which are a draw from this posterior. If the chains are long enough, their four
-// quarters give equal figures up to noise. With 25 predictors, the test takes minutes on an idle
-// machine.
+// TestQualityOfPosteriorOfNetworks prints how well the exact posterior predicts fresh rows, as mean
+// squared distance or accuracy in percent, for the tasks of Mittal et al. (2023, table 1) with
+// networks or classes. The command `vtilab paper exchangeable table1` prints the same figures for
+// trained networks on the same data sets. The test draws from each posterior by Hamiltonian Monte
+// Carlo, from the true weights, which are one draw from it. If the chains are long enough, their
+// four quarters give equal figures. With 25 predictors, the test takes minutes on an idle machine.
 //
 //	go test -tags quality -v -run PosteriorOfNetworks/nonlinear-5 ./lab/networks
 func TestQualityOfPosteriorOfNetworks(t *testing.T) {

@@ -150,8 +150,8 @@ func best(rows []Row, n network) (found Row) {
 	return found
 }
 
-// networkTable returns the study of table 1, or the study of the same networks on data from outside
-// the model.
+// networkTable returns the study of table 1, or of the same networks on data from outside the
+// model.
 func networkTable(name, title, note string, tasks []string, data []string) *Study {
 	s := settingsOf[exchangeableSettings]("exchangeable")
 	each := func(yield func(network) bool) {

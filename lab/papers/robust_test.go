@@ -43,8 +43,7 @@ func TestFillModels(t *testing.T) {
 }
 
 // TestModelsUnder compares the probabilities of models under q that modelsUnder finds from draws
-// with exact probabilities, for all eight models of three predictors. The tolerance is about the
-// largest probability of a model that is not among the draws.
+// with exact ones. The tolerance is about the largest probability of a model that is never drawn.
 func TestModelsUnder(t *testing.T) {
 	testkit.Slow(t)
 	device, err := gpu.Open(gpu.CPU)
@@ -74,8 +73,8 @@ func TestStartDensity(t *testing.T) {
 	require.InDelta(t, want-2-math.Log(2*math.Pi)/2, startDensity([]int32{1}, []float64{1, 2}), 1e-12)
 }
 
-// TestLongest checks that, of several rows that differ in the number of steps only, longest returns
-// the row with the most steps.
+// TestLongest checks that longest returns, of rows that differ in steps only, the row with most
+// steps.
 func TestLongest(t *testing.T) {
 	rows := []Row{
 		{"level": "none", "flow": "diag", "steps": "100", "variation": "0.5"}, {"level": "none", "flow": "diag", "steps": "2000", "variation": "0.25"},

@@ -41,9 +41,8 @@ func newLab(t *testing.T, dir string, index, count int) *Lab {
 	return &Lab{Dir: dir, Own: &shard.Shard{Dir: filepath.Join(dir, "pieces"), Index: index, Count: count}, Status: func(string) {}}
 }
 
-// TestResume checks that cells with a row in the CSV file are not measured again, even if other
-// files are lost; that cells can be added to a study; and that cells whose measurement failed are
-// measured in the next run.
+// TestResume checks that cells with a row in the file are not measured again, even if other files
+// are lost; that a study may get more cells; and that failed cells are measured in the next run.
 func TestResume(t *testing.T) {
 	var made atomic.Int64
 	dir := t.TempDir()

@@ -12,11 +12,10 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// The constant errorsApart is the largest difference between two numbers that counts as agreement,
-// in combined standard errors. By chance, one number in 16,000 differs by more. The constant
-// falseAlarm is the probability that, by chance, at least one number of a comparison differs by
-// more than Comparison.Limit (Bonferroni). The true probability is somewhat larger, because
-// standard errors are estimates.
+// Numbers agree if they differ by at most errorsApart combined standard errors, which one number in
+// 16,000 exceeds by chance, or by rounding. falseAlarm is the probability that, by chance, at least
+// one number of a comparison differs by more than Comparison.Limit (Bonferroni). The true
+// probability is somewhat larger, because standard errors are estimates.
 const (
 	errorsApart = 4
 	rounding    = 1e-6
