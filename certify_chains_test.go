@@ -75,8 +75,8 @@ func TestChainsReplaceAPoorQ(t *testing.T) {
 	require.Greater(t, certificate.RHat, 0.9)
 }
 
-// A certificate by good weights, joint or model by model, is the answer if chains confirm it. Short
-// chains suffice for this.
+// TestChainsConfirm checks that a certificate by good weights, joint or model by model, is the
+// answer if chains confirm it, and that short chains take less work than long ones.
 func TestChainsConfirm(t *testing.T) {
 	testkit.Long(t)
 	target := newConjugate(40, 4)
@@ -143,9 +143,9 @@ func TestChainsFindWhatWeightsMiss(t *testing.T) {
 	}
 }
 
-// TestConclusion checks verdicts from weights and chains together. Chains that have missed a mode
-// that weights have found are not trusted, however well they mix. Chains alone are never enough for
-// a trusted verdict.
+// TestConclusion checks verdicts from a certificate by weights and one by chains. Chains that have
+// missed a mode found by weights must not be trusted, however well they mix. If the weights failed,
+// chains alone must not be enough for a trusted verdict.
 func TestConclusion(t *testing.T) {
 	sp, err := space.NewSubsets(1, nil, [][]int{{0}})
 	require.NoError(t, err)

@@ -24,8 +24,8 @@ func TestWeightsThatMissEvidenceFail(t *testing.T) {
 	}
 }
 
-// If a search finds no mode of a model, its evidence has no upper bound. Other models keep their
-// bounds.
+// TestModelsWithoutModesHaveNoBound checks that the evidence of a model has no upper bound if a
+// search finds no mode of the model, and that other models keep their bounds.
 func TestModelsWithoutModesHaveNoBound(t *testing.T) {
 	s := &importanceSampler{tallies: []tally{newTally(), newTally()}, modes: make([]laplace.Modes, 2)}
 	s.leaveUnbounded([]int{1})

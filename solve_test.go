@@ -68,7 +68,8 @@ func requirePrecise(t *testing.T, c *vti.Certificate, exact []float64, precision
 	}
 }
 
-// An untrained flow, which starts as the normal approximation, is enough for a conjugate target.
+// TestSolveTrainsNothingWhereNothingIsMissing checks that Solve does not train for a conjugate
+// target, for which an untrained flow, the normal approximation, is exact.
 func TestSolveTrainsNothingWhereNothingIsMissing(t *testing.T) {
 	target := newConjugate(30, 3)
 	solution, err := vti.Solve(t.Context(), openDevice(t, gpu.CPU), target, vti.SolveConfig{Fit: vti.Config{Seed: 1}})
@@ -79,7 +80,8 @@ func TestSolveTrainsNothingWhereNothingIsMissing(t *testing.T) {
 	requirePrecise(t, solution.Certificate, target.inclusion(), 0.005)
 }
 
-// Solve trains until the function Lacks returns "", but for three rounds at most.
+// TestSolveTrainsForWhatIsLacking checks that training ends when Lacks returns "", or after 3
+// rounds.
 func TestSolveTrainsForWhatIsLacking(t *testing.T) {
 	testkit.Slow(t)
 	target, cfg := newConjugate(30, 3), hardConfig(t)
@@ -207,7 +209,8 @@ func TestSolveIsDeterministicAndResumes(t *testing.T) {
 	same(second, solve(second))
 }
 
-// At the time limit Solve returns an answer with verdict and advice, from which a run can resume.
+// TestSolveStopsInTime sets a time limit that has passed at once. Solve must return an answer with
+// a verdict and advice, and a run that resumes without the limit must be trusted.
 func TestSolveStopsInTime(t *testing.T) {
 	target := bent{newConjugate(30, 3), 1}
 	cfg := hardConfig(t)

@@ -7,8 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Coordinates of the certified target normals have their known moments, averaged over all models
-// and over the models that include the coordinate.
+// TestCoordinates compares certified moments of coordinates of the target normals with known ones,
+// averaged over all models and over the models that include the coordinate.
 func TestCoordinates(t *testing.T) {
 	target := newNormals(t, 3)
 	posterior := &Posterior{evaluator: newEvaluatorOf(t, target, 512)}

@@ -168,9 +168,9 @@ func TestDiagonalPrecision(t *testing.T) {
 	require.Equal(t, logDet, logDet2)
 }
 
-// TestNearlySingularPrecision has two coordinates that almost repeat a third one (variance
-// inflation 1e4), and two more that repeat it to within rounding. In Float32 the anchor must agree
-// with the oracle on the first two, and be finite and invertible on the last two.
+// TestNearlySingularPrecision has two coordinates that repeat a third one, first almost (variance
+// inflation 1e4), then to within rounding. In Float32 the anchor must be finite and invertible in
+// both cases, and agree with the oracle in the first.
 func TestNearlySingularPrecision(t *testing.T) {
 	const dim, rows = 12, 30
 	for _, c := range []struct {

@@ -10,7 +10,7 @@ import (
 )
 
 // TestGivenQuadratics gives alternate rows of a batch two different quadratics, and compares each
-// row with the anchor of a flow that has the quadratic of this row in its configuration.
+// row, and its mode, with the anchor that the quadratic of this row gives in a configuration.
 func TestGivenQuadratics(t *testing.T) {
 	const dim = 5
 	configs := []Config{

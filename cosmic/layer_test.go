@@ -71,8 +71,8 @@ func TestLayer(t *testing.T) {
 	}
 }
 
-// TestFirstSlotSeesFeatures checks the conditioning of models with one coordinate: no slot comes
-// before the first, so its parameters must come from the features, in every layer.
+// TestFirstSlotSeesFeatures checks that a model with one coordinate depends on its features. No
+// slot comes before the first one, so that its parameters must come from the features.
 func TestFirstSlotSeesFeatures(t *testing.T) {
 	for _, cfg := range kinds(5, 3) {
 		cfg.Hidden = 20

@@ -24,7 +24,7 @@ func TestWeights(t *testing.T) {
 	}
 }
 
-// TestRowNumbers checks that the number of values kept for a row grows with the sizes of the flow.
+// TestRowNumbers compares the number of values kept for a row with counts by hand.
 func TestRowNumbers(t *testing.T) {
 	require.InDelta(t, 6+5*(5*32+6*2), Config{Dim: 6, Features: 4}.RowNumbers(), 0)
 	require.InDelta(t, 6+2*(3*10+6*(3*4+1)), Config{Dim: 6, Kind: Spline, Layers: 2, Blocks: 1, Hidden: 10, Bins: 4}.RowNumbers(), 30)

@@ -154,7 +154,7 @@ func TestNoAllocation(t *testing.T) {
 	require.LessOrEqual(t, testing.AllocsPerRun(100, execute), 8.0)
 }
 
-// TestManyExecutions runs one computation from many goroutines and fails if there is a deadlock.
+// TestManyExecutions checks results of one computation in many goroutines, and fails on a deadlock.
 func TestManyExecutions(t *testing.T) {
 	count := 10_000
 	if testing.Short() {

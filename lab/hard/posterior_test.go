@@ -42,9 +42,9 @@ func requireSame(t *testing.T, want, got *exactPosterior, tolerance float64) {
 	}
 }
 
-// TestGaussianIsThatOfEnumeration compares integrals over σ with the enumeration of the command vti
-// exact, which uses other formulas. Some tables have fewer rows than coefficients, or hardly any
-// noise.
+// TestGaussianIsThatOfEnumeration compares exact posteriors with the enumeration of the command vti
+// exact, which uses other formulas, for known and unknown noise scale. Some tables have fewer rows
+// than coefficients.
 func TestGaussianIsThatOfEnumeration(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for _, n := range []int{2, 3, 8, 40} {
@@ -92,9 +92,8 @@ func TestRobustWithoutOutliersIsGaussian(t *testing.T) {
 	}
 }
 
-// TestRobustLeavesOutliersOut checks that a row far away is treated as an outlier: moments are the
-// moments without the row, and the evidence is the evidence without the row times the density of
-// the row as an outlier.
+// TestRobustLeavesOutliersOut checks that a row far away is treated as an outlier: inclusion
+// probabilities and means must be equal to those from the table without the row.
 func TestRobustLeavesOutliersOut(t *testing.T) {
 	random := rand.New(rand.NewPCG(5, 6))
 	p := smallProblem(9, 0.7, random)

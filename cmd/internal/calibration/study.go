@@ -48,8 +48,8 @@ func (f *Flags) Register(cmd *cobra.Command) {
 	cmd.MarkFlagsMutuallyExclusive("only", "shard", "shards")
 }
 
-// defaultReplicates is the default number of replicates. A band that the distribution of ranks
-// should not leave then reaches about 0.1 to either side.
+// defaultReplicates is the default number of replicates. A band around the uniform distribution
+// that ranks should not leave then reaches about 0.1 to either side.
 const defaultReplicates = 200
 
 // Refuse returns an error with the reason why if one of the named flags was given.
