@@ -127,7 +127,7 @@ type Learning struct {
 	InformationGain float64 `json:"information_gain,omitempty"`
 }
 
-// informationGain returns InformationGain in the form of vti.Config.
+// informationGain returns the bound InformationGain as vti.Config takes it.
 func (l Learning) informationGain() float64 {
 	if l.InformationGain < 0 {
 		return math.Inf(1)

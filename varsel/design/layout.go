@@ -173,7 +173,8 @@ func (l *layout) used(opt Options) []string {
 }
 
 // expand reads the columns of every predictor: numbers unchanged, a factor as one 0/1 indicator per
-// level but the first. The run is fitted to the first rows; seen is their number.
+// level but the first. The argument seen is the number of rows, the first ones, to which the run is
+// fitted.
 func (l *layout) expand(t *table.Table, seen int) ([]rawPredictor, error) {
 	predictors := make([]rawPredictor, len(l.blocks))
 	for i, b := range l.blocks {

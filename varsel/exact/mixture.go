@@ -81,7 +81,7 @@ func (m *mixture) scaled(mass float64) *mixture {
 }
 
 // moments holds running moments: a total weight, a mean, and a weighted sum of squares about the
-// mean, so that nothing cancels.
+// mean, which loses no digits by cancellation.
 type moments struct{ mass, mean, squares float64 }
 
 func (m *moments) add(weight, mean, variance float64) {

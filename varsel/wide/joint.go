@@ -32,8 +32,9 @@ type Search struct {
 func (s Search) limit() int            { return s.Prior.Limit(len(s.Design.Predictors)) }
 func (s Search) prior() space.LogTerms { return s.Prior.LogTerms(len(s.Design.Predictors)) }
 
-// joint returns the best pairs and triples to add to the model base, whose mode f has found, up to
-// limit predictors. products is the number of multiplications that the pairs took.
+// joint returns the best pairs and triples to add to the model in the argument base, whose mode f
+// has found. The extended models have at most the number limit of predictors. products is the
+// number of multiplications that the pairs took.
 func (f *screenFit) joint(base []int, limit int) (pairs, triples []jointGain, products int) {
 	if len(base)+2 > limit {
 		return nil, nil, 0
