@@ -2,6 +2,7 @@ package dag
 
 import (
 	gocontext "context"
+	"fmt"
 	"math"
 	"math/rand/v2"
 
@@ -126,7 +127,11 @@ func describe(p *score.Problem, ctx gocontext.Context, result *Result, f found) 
 			}
 		}
 	}
-	if complete && mechanism != sem.Categorical {
+	switch {
+	case !complete || mechanism == sem.Categorical:
+	case p.Data.Nodes() > dgraph.ManyNodes:
+		result.Notes = append(result.Notes, fmt.Sprintf("no model check: it compares all pairs of columns, of which there are too many with more than %d columns", dgraph.ManyNodes))
+	default:
 		result.ModelCheck, err = effects.CheckModel(p, ctx, f.families, f.graphs.draws[0].Graph, f.source, f.random)
 	}
 	return err
