@@ -20,25 +20,25 @@ import (
 // wideProblem returns a problem with 140 columns. Only the columns at places may have edges; they
 // are the columns of a simulated table, for which wideProblem returns the problem without the other
 // columns.
-func wideProblem(t *testing.T, places []int) (wide, narrow *score.Problem) {
+func wideProblem(t *testing.T, rows int, places []int) (wide, narrow *score.Problem) {
 	t.Helper()
-	s, err := sem.Simulate(sem.Simulation{Nodes: len(places), Rows: 60, EdgeProbability: 0.4, Mechanism: sem.Linear, Seed: 3})
+	s, err := sem.Simulate(sem.Simulation{Nodes: len(places), Rows: rows, EdgeProbability: 0.4, Mechanism: sem.Linear, Seed: 3})
 	require.NoError(t, err)
 	narrow = penalised(t, s.Names, s.Values)
 	random := dagtest.Random(1)
-	names, rows := make([]string, 140), make([][]float64, len(s.Values))
+	names, values := make([]string, 140), make([][]float64, rows)
 	for j := range names {
 		names[j] = fmt.Sprint("x", j)
 	}
-	for r := range rows {
+	for r := range values {
 		for range names {
-			rows[r] = append(rows[r], random.NormFloat64())
+			values[r] = append(values[r], random.NormFloat64())
 		}
 		for k, place := range places {
-			rows[r][place] = s.Values[r][k]
+			values[r][place] = s.Values[r][k]
 		}
 	}
-	wide = penalised(t, names, rows)
+	wide = penalised(t, names, values)
 	for j := range wide.Structure.Allowed {
 		if slices.Contains(places, j) {
 			wide.Structure.Allowed[j] = dgraph.SetOf(places...).Without(j)
@@ -64,7 +64,7 @@ func penalised(t *testing.T, names []string, values [][]float64) *score.Problem 
 func TestGraphChainsOverManyNodes(t *testing.T) {
 	testkit.Slow(t)
 	places := []int{3, 64, 126, 127, 128, 129, 135, 139}
-	wide, narrow := wideProblem(t, places)
+	wide, narrow := wideProblem(t, 60, places)
 	scores, err := narrow.ExactScores(t.Context(), nil)
 	require.NoError(t, err)
 	posterior, err := score.NewPosterior(context.Background(), narrow.Structure, scores, nil)

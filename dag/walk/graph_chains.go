@@ -182,6 +182,7 @@ func (r *chainRun) start(ctx gocontext.Context, status func(string)) error {
 		}
 		status(fmt.Sprintf("from the prior to the posterior: step %d/%d", k+1, annealBetas))
 	}
+	leaveHopelessModes(r.walks)
 	return nil
 }
 
@@ -200,6 +201,7 @@ func (r *chainRun) refine(ctx gocontext.Context, visits [][]float64, wide bool) 
 		w.use(tables)
 		w.wide = w.wide || wide
 	}
+	leaveHopelessModes(r.walks)
 	return nil
 }
 
