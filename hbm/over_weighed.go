@@ -25,7 +25,7 @@ import (
 // weighed estimates evidences of models by importance weights of draws of a variational family, for
 // each member of a plate (such as a group) separately.
 type weighed struct {
-	posterior *Posterior // its feed does not name a model; see conditionOn
+	posterior *Posterior // its graph inputs name no model; see conditionOn
 	ceilings  *ceilings
 	mutex     sync.Mutex // held by one evaluation at a time
 	// kept holds the weighted draws of each model, so that an amortized family, which should answer

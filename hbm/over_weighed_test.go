@@ -135,8 +135,8 @@ func TestFamiliesWeighModelsMemberByMember(t *testing.T) {
 }
 
 // Encodings of models with twenty features move no faster in training than encodings without
-// features. With features that are not scaled, the log evidence is 4 nats too small and 3 of 2,000
-// draws are effective. The exact evidence is a plain sum.
+// features. If features were not scaled, the log evidence would be 4 nats too small, and 3 of 2,000
+// draws effective. The exact evidence is a sum over a grid.
 func TestFamiliesOfManyFeatures(t *testing.T) {
 	testkit.Slow(t)
 	m := NewModel()

@@ -361,7 +361,7 @@ func TestZerosOfEitherSourceInGroups(t *testing.T) {
 // are by parallel tempering in a separate program, which gives negative slopes a probability of
 // 0.064 ± 0.001. The approximation without training would be trusted with an sd of 1.00. Two
 // comparisons within 5 standard errors have a false alarm in 900,000. With two of the first five
-// seeds the answer is trusted too, but its draws do not resolve a moment of the slope.
+// seeds, draws of the trusted answer do not determine a moment of the slope.
 func TestSecondModeOfASlope(t *testing.T) {
 	const table = "y,x,g\n-5.0056,-1.6574,g0\n-3.2110,-1.0528,g1\n3.5958,1.2051,g0\n1.0100,0.3286,g2\n-4.8824,-1.6235,g1\n-0.7546,-0.2675,g0\n" +
 		"-0.2614,-0.0838,g0\n4.0843,-1.3610,g2\n-2.7376,0.9383,g1\n4.6632,-1.5453,g1\n1.2800,-0.4351,g0\n-0.2100,0.0670,g0\n0.8595,-0.2775,g1\n"
