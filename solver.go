@@ -133,8 +133,9 @@ type plan struct {
 	Next stage
 	Work Work
 	Why  string
-	// Trained is the number of rounds of training that have begun, and Full the number of full
-	// certificates.
+	// Trained is the number of rounds of training that have begun. Full is the number of full
+	// certificates: certificates with enough fresh draws for the precision. Other certificates have
+	// few draws and only decide the next stage.
 	Trained, Full int
 	// Unhelpful is the number of consecutive rounds of training that did not help.
 	Unhelpful int

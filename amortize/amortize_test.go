@@ -349,8 +349,8 @@ func TestAmortizedResumes(t *testing.T) {
 
 // The test asks a network about ten tables with coefficients of about 25 noise standard deviations,
 // far from the coefficients with which it was trained. Its probabilities of models are wrong.
-// Certification weights draws with the density of the table itself: whenever its verdict is
-// trusted, its probabilities must agree with the exact ones.
+// In certification, the posterior density of the table gives the weights of draws: whenever the
+// verdict is trusted, the probabilities must agree with the exact ones.
 func TestWrongNetworksAreFoundOut(t *testing.T) {
 	f := newLines(t, 0.2, false)
 	a, err := amortize.Fit(t.Context(), openDevice(t, gpu.CPU), f, amortize.Config{Steps: 200, Batch: 32, Seed: 1})

@@ -26,8 +26,8 @@ type RunConfig struct {
 // standard deviation.
 const drawn = 10_000
 
-// largestShare is the largest probability of the largest order (MaxOrder) without a lower verdict.
-// With a larger probability, still larger orders might be probable too.
+// largestShare is the largest probability that the largest order, MaxOrder, may have in a trusted
+// answer. With a larger probability, still larger orders might be probable too.
 const largestShare = 0.1
 
 // Run sums over all models, draws from the posterior, checks the model and writes the files of the

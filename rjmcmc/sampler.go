@@ -149,8 +149,9 @@ func (s *sampler) sortSites() {
 }
 
 // prepareModels allocates the store of results by model if there are few models. With a
-// QuadraticTarget it also computes the approximations of all models, or allocates memory for the
-// approximation of each row.
+// QuadraticTarget it then also computes the quadratic approximation of the log density of every
+// model. If there are many models, it allocates memory for one such approximation for each chain at
+// each temperature.
 func (s *sampler) prepareModels(backend backends.Backend) error {
 	small := remembers(s.cards, s.dim, s.cfg.Temperatures, s.list != nil)
 	for i := range s.rungs {

@@ -103,8 +103,9 @@ func TestSumModels(t *testing.T) {
 	require.InDelta(t, 1, covered, 1e-8)
 }
 
-// No sum is computed if draws of the listed models would cover only a part of the posterior, if it
-// would take too much work, or if the run is cancelled. A later call can compute a cancelled sum.
+// Sum returns no sum over all models in three cases: the models that it would list, from which
+// parameters are drawn, have too little of the posterior probability; the sum would take too much
+// work; or the run is cancelled. After a cancellation a later call can compute the sum.
 func TestSumsThatAreNotMade(t *testing.T) {
 	testkit.Slow(t)
 	spread := simulatedProblem(t, design.Simulation{Rows: 8, Predictors: 17, Seed: 5}, ModelOptions{Prior: Prior{Kind: UniformPrior}})

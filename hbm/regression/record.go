@@ -42,8 +42,8 @@ type Record struct {
 	// of groups in a training step (see [FamilyRun]).
 	Encoding int `json:"encoding,omitempty"`
 	Members  int `json:"members,omitempty"`
-	// Amortize is the number of simulated tables in a training step of a family for other tables,
-	// and Shape their structure; 0 and nil for all other runs.
+	// Amortize is the number of simulated tables in a training step of a family that answers later
+	// tables, and Shape the structure of these tables; 0 and nil for all other runs.
 	Amortize int    `json:"amortize,omitempty"`
 	Shape    *Shape `json:"shape,omitempty"`
 	// TrainedBy is the absolute path of the run that trained the family; "" if this run trained it.

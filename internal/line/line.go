@@ -47,7 +47,7 @@ type Node[T any] struct {
 	// LogWeight is the log density plus the log of the distance between nodes. The share of a node
 	// in the integral is exp(LogWeight − Integral.Log).
 	LogWeight float64
-	// Given is the second result of the log density at the node.
+	// Given is the second result, at the node, of the function that computes the log density.
 	Given T
 }
 
