@@ -281,8 +281,8 @@ func halves(random *rand.Rand, order []int) {
 }
 
 // strata makes standard normal numbers. Each n draws in succession are a Latin hypercube (McKay,
-// Beckman and Conover 1979): for each number, one draw lies in each of n equally probable parts of its
-// distribution.
+// Beckman and Conover 1979): for each number, one draw lies in each of n equally probable parts of
+// its distribution.
 type strata struct {
 	n, draw int
 	order   [][]int // for each number: the part in which each of n draws lies

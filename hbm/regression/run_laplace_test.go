@@ -316,9 +316,9 @@ func TestOuterDrawsAreGrouped(t *testing.T) {
 }
 
 // The predictor hardly varies within groups, but counts in a group vary much more than Poisson
-// counts. The data move the effects of groups hundreds of prior standard deviations from their prior
-// mean, and Newton's method from a start near the prior mean does not converge. The run must still
-// give an answer, and may trust it only if the log evidence has a small error.
+// counts. The data move the effects of groups hundreds of prior standard deviations from their
+// prior mean, and Newton's method from a start near the prior mean does not converge. The run must
+// still give an answer, and may trust it only if the log evidence has a small error.
 func TestOverdispersedCountsOfManyGroups(t *testing.T) {
 	testkit.Long(t)
 	random := rand.New(rand.NewPCG(8, 24))

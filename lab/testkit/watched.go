@@ -21,8 +21,8 @@ type Watched struct {
 	BytesToHost                int
 	// Compiled holds the names of the compiled computations.
 	Compiled []string
-	// Donated is the number of inputs whose memory the last execution was allowed to reuse, and Kept
-	// the number of its other inputs.
+	// Donated is the number of inputs whose memory the last execution was allowed to reuse, and
+	// Kept the number of its other inputs.
 	Donated, Kept int
 }
 
