@@ -125,6 +125,7 @@ func SampleGraphs(p *score.Problem, ctx gocontext.Context, cfg ChainConfig, stat
 			if err := r.findDoubts(ctx); err != nil {
 				return nil, err
 			}
+			findJumps(r.walks)
 		}
 		s.sweeps = 1 << r.round
 		if err := s.round(ctx, r, func(done int) {
@@ -182,7 +183,6 @@ func (r *chainRun) start(ctx gocontext.Context, status func(string)) error {
 		}
 		status(fmt.Sprintf("from the prior to the posterior: step %d/%d", k+1, annealBetas))
 	}
-	leaveHopelessModes(r.walks)
 	return nil
 }
 
@@ -201,7 +201,6 @@ func (r *chainRun) refine(ctx gocontext.Context, visits [][]float64, wide bool) 
 		w.use(tables)
 		w.wide = w.wide || wide
 	}
-	leaveHopelessModes(r.walks)
 	return nil
 }
 
@@ -212,6 +211,9 @@ func (w *walk) sweep() {
 		for range windows {
 			w.wideStep(min(windowWidth, len(w.parents)))
 		}
+	}
+	for range w.jumps {
+		w.jump()
 	}
 	for range smallSteps * len(w.parents) {
 		w.toggle()

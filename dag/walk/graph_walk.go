@@ -41,6 +41,7 @@ type walk struct {
 	old      []change // scratch memory of reverse
 	wide     bool     // whether a sweep has additional steps of many nodes
 	pairs    *doubtfulPairs
+	jumps    []jump
 	window   window
 }
 
