@@ -41,9 +41,12 @@ const (
 // least, the most probable pairs first. If byClass is true, the probabilities of equivalence
 // classes determine which links have a direction.
 func links(result *dag.Result, least float64, byClass bool) (list []link) {
-	place := func(node string) int { return slices.Index(result.Data.Nodes, node) }
+	place := map[string]int{}
+	for k, node := range result.Data.Nodes {
+		place[node] = k
+	}
 	for _, e := range result.Edges {
-		l := link{from: place(e.From), to: place(e.To), joined: math.Min(1, float64(e.Prob+e.ProbReverse)), forward: float64(e.Prob)}
+		l := link{from: place[e.From], to: place[e.To], joined: math.Min(1, float64(e.Prob+e.ProbReverse)), forward: float64(e.Prob)}
 		if l.joined < least {
 			continue
 		}
@@ -57,7 +60,29 @@ func links(result *dag.Result, least float64, byClass bool) (list []link) {
 		list = append(list, l)
 	}
 	slices.SortStableFunc(list, func(a, b link) int { return cmp.Compare(b.joined, a.joined) })
-	return list[:min(len(list), mostLinks)]
+	return list
+}
+
+// placed returns the nodes and the links that are drawn. If there are more than mostLinks links,
+// only the most probable are drawn, with the nodes that they join.
+func placed(nodes []string, list []link) (drawn []string, links []link) {
+	if len(list) <= mostLinks {
+		return nodes, list
+	}
+	place := map[int]int{}
+	at := func(node int) int {
+		k, seen := place[node]
+		if !seen {
+			k = len(drawn)
+			place[node], drawn = k, append(drawn, nodes[node])
+		}
+		return k
+	}
+	for _, l := range list[:mostLinks] {
+		l.from, l.to = at(l.from), at(l.to)
+		links = append(links, l)
+	}
+	return drawn, links
 }
 
 // Sizes of a drawn graph, in points.

@@ -132,16 +132,17 @@ func (v *discovery) graph() *document.Section {
 	return &document.Section{ID: "graph", Title: "The graph", Tables: []*document.Table{v.edges()},
 		Lead: "Pairs of columns that are more likely joined than not; what is not drawn is less likely, not impossible.",
 		Draw: func(_ context.Context, part *document.Section) {
-			nodes := v.result.Data.Nodes
-			weak := links(v.result, lowestLinks, v.byClass)
-			shown, err := drawGraph("graph", "Pairs that are joined", nodes, v.links)
-			all, failed := drawGraph("graph-all", "Pairs that may be joined", nodes, weak)
+			nodes, likely := placed(v.result.Data.Nodes, v.links)
+			every := links(v.result, lowestLinks, v.byClass)
+			allNodes, weak := placed(v.result.Data.Nodes, every)
+			shown, err := drawGraph("graph", "Pairs that are joined", nodes, likely)
+			all, failed := drawGraph("graph-all", "Pairs that may be joined", allNodes, weak)
 			if err = errors.Join(err, failed); err != nil {
 				part.Notes = []string{"Not drawn: " + err.Error() + "."}
 				return
 			}
 			var said []string
-			for _, l := range v.links {
+			for _, l := range v.links[:len(likely)] {
 				said = append(said, v.pairName(l)+" "+linkLabel(l))
 			}
 			shown.Text = "A graph of " + strings.Join(nodes, ", ") + ", with " + strings.Join(said, ", ") + "."
@@ -150,8 +151,8 @@ func (v *discovery) graph() *document.Section {
 			}
 			all.Text = fmt.Sprintf("The same with all pairs that are joined with a probability of at least %g.", lowestLinks)
 			part.Graph = &document.Graph{Picture: shown, All: all, Lowest: lowestLinks, Shown: shownLinks, Legend: v.legend()}
-			if len(weak) == mostLinks {
-				part.Notes = append(part.Notes, fmt.Sprintf("Only the %d most probable pairs are placed.", mostLinks))
+			if len(weak) < len(every) {
+				part.Notes = append(part.Notes, fmt.Sprintf("Only the %d most probable of %d pairs are drawn, with the columns that they join.", mostLinks, len(every)))
 			}
 			if c := v.result.Constraints; c != "" {
 				part.Notes = append(part.Notes, "Constraints, which the table did not have to show: "+c+".")

@@ -207,3 +207,25 @@ func TestWithoutFolder(t *testing.T) {
 	require.Equal(t, "truth.csv", withoutFolder(path))
 	require.Equal(t, "y ~ a/b", withoutFolder("y ~ a/b"))
 }
+
+// Of more links than can be drawn, the most probable are drawn, with the nodes that they join. The
+// answer counts all links.
+func TestPlacedLinks(t *testing.T) {
+	result := &dag.Result{}
+	for k := range 2 * mostLinks {
+		a, b := fmt.Sprint("a", k), fmt.Sprint("b", k)
+		result.Data.Nodes = append(result.Data.Nodes, a, b)
+		result.Edges = append(result.Edges, dag.Edge{From: a, To: b, Prob: dag.Number(1 - float64(k)/1000)})
+	}
+	list := links(result, 0.5, false)
+	require.Len(t, list, 2*mostLinks)
+	nodes, drawn := placed(result.Data.Nodes, list)
+	require.Len(t, drawn, mostLinks)
+	require.Equal(t, result.Data.Nodes[:2*mostLinks], nodes)
+	for k, l := range drawn {
+		require.Equal(t, []string{fmt.Sprint("a", k), fmt.Sprint("b", k)}, []string{nodes[l.from], nodes[l.to]})
+	}
+	nodes, drawn = placed(result.Data.Nodes, list[:10])
+	require.Len(t, nodes, len(result.Data.Nodes))
+	require.Len(t, drawn, 10)
+}
