@@ -22,9 +22,10 @@ import (
 // family. Other sites of the family have outcome 0. The zero value stands for equal spaces.
 type Place struct{ Sites, Coordinates []int }
 
-// Beginning returns the answer of the network for a data set, computed in one pass. As Begin in a
-// [vti.Config] it is the starting point of a fit, and the answer that [vti.Open] returns. sp is the
-// space of the Target of the data set, and place maps it into the space of the family.
+// Beginning returns the answer of the network for a data set, computed in one pass. With this value
+// as Begin of a [vti.Config], [vti.Fit] starts from the answer, and [vti.Open] returns it without
+// training. sp is the space of the Target of the data set. place maps it into the space of the
+// [Family] of data sets on which the network was trained.
 func (a *Network) Beginning(problem *Problem, sp space.Space, place Place) (*vti.Beginning, error) {
 	if err := problem.check(a.like, a.family.Space(), false); err != nil {
 		return nil, fmt.Errorf("data set: %w", err)

@@ -79,7 +79,7 @@ type Config struct {
 	LogEvery int
 	// Progress, if not nil, is called after the first step, every LogEvery steps and after the
 	// last. The loss is minus the ELBO estimated from the members in the step (PAVI eq. 6). The
-	// entropy of the distribution of models is NaN, because there is only one model.
+	// entropy of the distribution of models is NaN, because no such distribution is trained.
 	Progress func(vti.Info)
 }
 

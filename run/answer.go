@@ -45,8 +45,9 @@ type Answer struct {
 type Work struct {
 	// Rounds holds the rounds of vti.Solve in order.
 	Rounds []Round `json:"rounds,omitempty"`
-	// Divergence is the Kullback–Leibler divergence KL(p ‖ q) in nats of q, without weights, from
-	// the posterior p. It is absent if the answer comes from a sum or integral without draws of q.
+	// Divergence is the Kullback–Leibler divergence KL(p ‖ q), in nats, between the posterior p and
+	// the approximation q that importance weights correct. It is absent if the answer comes from a
+	// sum or integral without draws of q.
 	Divergence *report.Number `json:"divergence,omitempty"`
 	// Advice is a text on how to improve an answer that is not trusted or misses the requested
 	// precision.

@@ -69,8 +69,9 @@ type Round struct {
 	Draws   int           `json:"draws"`
 	// Shortage is the factor by which draws must increase for the requested precision.
 	Shortage report.Number `json:"shortage"`
-	// Divergence is the Kullback–Leibler divergence KL(p ‖ q) in nats of q from the posterior p. It
-	// is null if the answer comes from a sum or integral without draws of q.
+	// Divergence is the Kullback–Leibler divergence KL(p ‖ q), in nats, between the posterior p and
+	// the approximation q. It is null if the answer comes from a sum or integral without draws of
+	// q.
 	Divergence report.Number `json:"divergence"`
 }
 

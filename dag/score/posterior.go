@@ -215,9 +215,10 @@ func (p *Posterior) scoreVariance(probability float64, draws []Draw, but int, ev
 }
 
 // EdgeErrors returns the standard errors of the edge probabilities [N][N]. They come from the
-// errors of the scores and, if graphs were drawn instead of summed, from the number of draws. The
-// effects of the families of a node (the node with its sets of parents) on the edges into this node
-// are exact, and include rare families with very uncertain scores.
+// errors of the scores and, if graphs were drawn instead of summed, from the number of draws. A
+// family is a node with a set of parents. The changes of the probabilities of edges into a node by
+// errors of the scores of this node's families are computed exactly, and not from covariances over
+// draws. Rare families with very uncertain scores thus count even if no draw contains them.
 func (p *Posterior) EdgeErrors(draws []Draw) [][]float64 {
 	nodes := p.Structure.Nodes
 	errors, probabilities := dgraph.Zeros(nodes), p.EdgeProbabilities()

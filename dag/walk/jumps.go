@@ -20,11 +20,11 @@ const mostJumped = 8
 
 // findJumps gives all walks, at the start of a round, the versions of parts in which their graphs
 // differ. In a graph of 1,000 nodes some chains almost always have a few nodes in another mode than
-// the other chains, such as the other direction of an edge with several parents that make up for it.
-// They do not get from one mode to the other by steps that change few edges. Jumps do not change
-// during a round, so that a jump and its reverse are proposed with the same probability. findJumps
-// does nothing for up to [dgraph.ManyNodes] nodes, and for the prior over orders, where the order
-// is part of the state.
+// the other chains, such as the other direction of an edge with several parents that make up for
+// it. They do not get from one mode to the other by steps that change few edges. Jumps do not
+// change during a round, so that a jump and its reverse are proposed with the same probability.
+// findJumps does nothing for up to [dgraph.ManyNodes] nodes, and for the prior over orders, where
+// the order is part of the state.
 func findJumps(walks []*walk) {
 	if len(walks[0].parents) <= dgraph.ManyNodes || walks[0].tables.problem.Structure.Orders {
 		return
@@ -74,8 +74,8 @@ func differingParts(a, b []dgraph.Set) (parts [][]int) {
 }
 
 // jump proposes to replace one version of a part, picked at random, by the other version. It does
-// nothing if the graph has neither of the two versions. The tables must have the inverse temperature
-// β = 1.
+// nothing if the graph has neither of the two versions. The tables must have the inverse
+// temperature β = 1.
 func (w *walk) jump() {
 	part := w.jumps[w.random.IntN(len(w.jumps))]
 	has := func(version []dgraph.Set) bool {

@@ -10,8 +10,8 @@ import (
 	"github.com/transdim/vti/lab/dagtest"
 )
 
-// Two graphs differ in three parts: an edge that is turned, a node that loses a parent, and two nodes
-// that an edge joins in one of the graphs only.
+// Two graphs differ in three parts: an edge that is turned, a node that loses a parent, and two
+// nodes that an edge joins in one of the graphs only.
 func TestDifferingParts(t *testing.T) {
 	a := []dgraph.Set{{}, dgraph.SetOf(0), {}, dgraph.SetOf(2), {}, dgraph.SetOf(4), {}}
 	b := []dgraph.Set{dgraph.SetOf(1), {}, {}, {}, dgraph.SetOf(6), {}, {}}

@@ -61,7 +61,7 @@ func spreadUnless(indicator bool, values []float64, spread func(values []float64
 }
 
 // CentreAndSpread returns the mean and the standard deviation of values. If centre is false, it
-// returns zero and the root mean square.
+// returns zero, and the root of the sum of squares divided by n − 1 for n values.
 func CentreAndSpread(values []float64, centre bool) (mean, sd float64) {
 	if centre {
 		return stat.MeanStdDev(values, nil)

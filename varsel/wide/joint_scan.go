@@ -12,11 +12,12 @@ import (
 	"github.com/transdim/vti/varsel/design"
 )
 
-// Two predictors can matter only together: if one is a cause of the response with a large
-// disturbance and the other measures the disturbance, neither explains anything alone and both
-// explain all. Searches that change one predictor at a time must pass through a model with one of
-// them, which can be less probable than the empty model by a hundred nats. A scan of all pairs that
-// can be added to a model avoids this; it takes the inner products of all columns.
+// Two predictors can matter only together. If one is the sum of a cause of the response and a large
+// disturbance, and the other measures this disturbance, each alone explains almost nothing, and the
+// two together explain all that the cause does. Searches that change one predictor at a time must
+// pass through a model with one of them, which can be less probable than the empty model by a
+// hundred nats. A scan of all pairs that can be added to a model avoids this; it takes the inner
+// products of all columns.
 
 // jointScan holds all columns outside a model, whose pairs it scans. The log likelihood is replaced
 // by its quadratic approximation −½ Σ w_i (η_i − ŷ_i)²/φ at the mode of the model, with working
