@@ -2,7 +2,6 @@ package walk
 
 import (
 	"math"
-	"slices"
 
 	dgraph "github.com/transdim/vti/dag/graph"
 )
@@ -92,16 +91,23 @@ func (w *walk) jump() {
 			return
 		}
 	}
-	difference, changed := 0.0, slices.Clone(w.parents)
+	difference := 0.0
 	for k, j := range part.nodes {
 		difference += w.scoreOf(j, next[k]) - w.present(j)
-		changed[j] = next[k]
 	}
-	if difference < math.Log(w.random.Float64()) || !dgraph.Acyclic(changed) {
+	if difference < math.Log(w.random.Float64()) {
 		return
 	}
+	w.old = w.old[:0]
 	for k, j := range part.nodes {
+		w.old = append(w.old, change{node: j, parents: w.parents[j], local: w.local[j]})
 		w.setFamily(j, next[k])
+	}
+	for _, j := range part.nodes { // a cycle leads through a node of the part
+		if dgraph.Reach(w.parents[j], w.parents).Has(j) {
+			w.undo(w.old)
+			return
+		}
 	}
 	w.score += difference
 }
