@@ -22,7 +22,7 @@ type Flow struct {
 	quadratic *quadratic   // H and b for each row, in place of Precision and Linear of cfg, or nil
 	end       dtypes.DType // dtype of the anchor and of theta; if invalid, the dtype of z
 	untrained bool         // whether only the anchor is evaluated
-	larger    *Flow        // the flow of which this flow is a part, or nil
+	larger    *Flow        // flow that contains this flow as a part, or nil
 }
 
 // Untrained returns the flow as it is before any training, when its layers are the identity. Only

@@ -63,7 +63,7 @@ func (c listCase) perturbed(t testing.TB, scale float64) *context.Context {
 	return ctx
 }
 
-// logProbs returns the log probabilities of all codes, of which most are not ascending lists.
+// logProbs returns the log probabilities of all codes. Most codes are not ascending lists.
 func (c listCase) logProbs(t testing.TB, ctx *context.Context) []float64 {
 	t.Helper()
 	logProbs := run(t, ctx, c.q.LogProb, allCodes(c.s.Cards()))[0].([]float64)

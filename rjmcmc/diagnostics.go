@@ -154,7 +154,7 @@ func effectiveSize(chains [][]float64) float64 {
 }
 
 // rankNormalise replaces values by the normal quantiles of their ranks over all chains; ties have
-// their average rank. Values of which at most two are distinct stay unchanged, since the map would
+// their average rank. Values with at most two distinct ones stay unchanged, since the map would
 // be affine and would change no result.
 func rankNormalise(chains [][]float64) [][]float64 {
 	if atMostTwoValues(chains) {

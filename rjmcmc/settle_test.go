@@ -15,7 +15,7 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// densities returns a result whose log densities are those of normal draws in two dimensions.
+// densities returns a result with the log densities of normal draws in two dimensions.
 func densities(chains, draws int, seed uint64) *Result {
 	random := rand.New(rand.NewPCG(seed, 3))
 	r := &Result{Chains: chains, ladder: []float64{1}, atStart: make([]int, draws)}

@@ -65,7 +65,7 @@ func (w *worker) answer(ctx context.Context, t Task, dir string, r *Record) (cos
 		return cost, err
 	}
 	r.Truth = made.truth
-	attempt := 0 // number of earlier attempts that crashed, each of which had a different seed
+	attempt := 0 // number of earlier attempts that crashed, each with a different seed
 	for try := 0; ; try++ {
 		run := filepath.Join(dir, fmt.Sprintf("run-%d", try))
 		args := w.arguments(t, made, run, attempt, r)

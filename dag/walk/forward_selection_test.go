@@ -58,7 +58,7 @@ func penalised(t *testing.T, names []string, values [][]float64) *score.Problem 
 	return p
 }
 
-// Chains over 140 nodes, of which eight may have edges, agree with exact sums over the eight nodes.
+// Chains over 140 nodes, where only eight may have edges, agree with exact sums over the eight nodes.
 // Sets hold some of these nodes as bits and others as numbers. Edge probabilities agree within 0.02
 // plus 5 Monte Carlo standard errors.
 func TestGraphChainsOverManyNodes(t *testing.T) {

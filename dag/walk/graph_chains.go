@@ -83,9 +83,9 @@ const (
 	reversals  = 1
 	smallSteps = 10
 	windows    = 10 // additional steps in a sweep of a wide walk, not for each node
-	// sortedNodes bounds the time that grows with the square of the number of nodes: a large step
-	// moves a node by at most sortedNodes places, and one order serves a step for every sortedNodes
-	// nodes.
+	// sortedNodes bounds the time that grows with the square of the number of nodes. A large step
+	// moves a node by at most sortedNodes places. One drawn order serves one large step for each
+	// sortedNodes nodes, rounded up.
 	sortedNodes = 128
 )
 
@@ -238,7 +238,7 @@ func (w *walk) largeSteps() {
 	reaches := [...]int{1, 4, 16, min(sortedNodes, nodes-1)}
 	for k := range largeSteps * nodes {
 		reach := min(reaches[w.random.IntN(len(reaches))], nodes-1)
-		if k%(1+nodes/sortedNodes) == 0 && !w.tables.problem.Structure.Orders {
+		if k%(1+(nodes-1)/sortedNodes) == 0 && !w.tables.problem.Structure.Orders {
 			w.logOrder = w.sort()
 		}
 		w.step(reach)

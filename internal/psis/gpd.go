@@ -47,7 +47,7 @@ func meanLog1p(t float64, x []float64) float64 {
 		}
 		return sum / float64(len(x))
 	}
-	product := 1.0 // product of several factors 1 − t x, of which one logarithm is taken
+	product := 1.0 // product of several factors 1 − t x, for one logarithm of all
 	for _, v := range x {
 		factor := 1 - t*v
 		if factor > 1e100 {

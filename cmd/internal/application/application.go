@@ -92,7 +92,7 @@ func Opening[R any](open func(dir string) (R, error), tell func(a *shell.App, ru
 	}
 }
 
-// OpenResult opens a run of which only the result is needed.
+// OpenResult opens a run when only its result is needed.
 func OpenResult[P interface {
 	*R
 	shell.Judged
