@@ -58,9 +58,9 @@ func penalised(t *testing.T, names []string, values [][]float64) *score.Problem 
 	return p
 }
 
-// Chains over 140 nodes, where only eight may have edges, agree with exact sums over the eight nodes.
-// Sets hold some of these nodes as bits and others as numbers. Edge probabilities agree within 0.02
-// plus 5 Monte Carlo standard errors.
+// Chains over 140 nodes, where only eight may have edges, agree with exact sums over the eight
+// nodes. Sets hold some of these nodes as bits and others as numbers. Edge probabilities agree
+// within 0.02 plus 5 Monte Carlo standard errors.
 func TestGraphChainsOverManyNodes(t *testing.T) {
 	testkit.Slow(t)
 	places := []int{3, 64, 126, 127, 128, 129, 135, 139}
