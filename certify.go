@@ -5,7 +5,6 @@ import (
 
 	"github.com/transdim/vti/internal/evaluate"
 	"github.com/transdim/vti/models"
-	"github.com/transdim/vti/space"
 )
 
 func certify(ctx context.Context, e *evaluator, cfg CertifyConfig) (*Certificate, error) {
@@ -26,8 +25,7 @@ func certify(ctx context.Context, e *evaluator, cfg CertifyConfig) (*Certificate
 // without draws of parameters, the function also returns the models that it visited. Chains could
 // not improve such a certificate.
 func certifyWithoutChains(ctx context.Context, e *evaluator, cfg CertifyConfig) (w *weighing, visited *models.Visited, err error) {
-	count, ok := space.CountModels(e.engine.Space)
-	listed := ok && count <= cfg.MaxModels
+	listed := cfg.lists(e.engine.Space)
 	if flow, ok := e.Flow.(WeighedFlow); ok && listed {
 		engine := &models.Engine{Space: e.engine.Space, LogPrior: e.LogPrior, Known: flow.Weighed(e.Device, e.Variables.In(evaluate.FlowScope)), Q: e, Seed: e.Seed}
 		if engine.Known.Evidences != nil {

@@ -75,6 +75,12 @@ type CertifyConfig struct {
 	witnesses witnesses
 }
 
+// lists reports whether the models of a space are weighted one by one.
+func (c CertifyConfig) lists(sp space.Space) bool {
+	count, ok := space.CountModels(sp)
+	return ok && count <= c.MaxModels
+}
+
 // overModels returns the settings for package models, which certifies by evidences of models,
 // without draws of the flow.
 func (c CertifyConfig) overModels() models.Config {

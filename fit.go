@@ -65,6 +65,9 @@ func (t *trainer) train(ctx context.Context, round int, started time.Time, pilot
 	if err := t.beginRound(round); err != nil {
 		return nil, err
 	}
+	if err := t.MakeDeferred(); err != nil {
+		return nil, err
+	}
 	t.Untrained = false
 	report := reporter{config: &t.config, last: t.round.last, started: started, since: started, step: t.step}
 	var err error

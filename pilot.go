@@ -93,6 +93,9 @@ func (e *evaluator) Set(logPrior, logMass []float64) error {
 	if math.IsInf(largest, 0) {
 		return nil // if no mass is finite q(m) stays unchanged
 	}
+	if err := e.MakeDeferred(); err != nil {
+		return err
+	}
 	logits := make([]float64, len(logMass))
 	for i, value := range logMass {
 		switch {
@@ -146,6 +149,9 @@ func fitToChains(ctx context.Context, e *evaluator, late func() bool) error {
 
 // fitModels fits q(m) by maximum likelihood to models that the function draw returns.
 func fitModels(ctx context.Context, e *evaluator, draw func(random *rand.Rand) []int32) error {
+	if err := e.MakeDeferred(); err != nil {
+		return err
+	}
 	exec, err := mlcontext.NewExec(e.Device.Backend(), e.Variables, func(ctx *Context, codes, step *Node) *Node {
 		loss := Neg(train.FiniteMean(e.Models.LogProb(ctx.In(evaluate.ModelScope), codes)))
 		variables := train.VariablesIn(ctx, evaluate.ModelScope, codes.Graph())

@@ -49,6 +49,27 @@ func Solve(ctx context.Context, device *gpu.Device, target Target, cfg SolveConf
 	return solution, err
 }
 
+// open creates the trainer, and restores the plan of the checkpoint if the run is resumed.
+func (s *solver) open(ctx context.Context, anchor bool) (err error) {
+	if s.t, err = newTrainer(ctx, s.device, s.target, s.cfg.Fit, anchor); err != nil {
+		return err
+	}
+	engine, sp := s.t.engine, s.target.Space()
+	// a sum of estimates sets q(m), and states it
+	engine.AnswerOnly = s.cfg.AnswerOnly && (engine.Exact() || engine.Known.Evidences != nil && !s.cfg.Certify.lists(sp))
+	s.t.Untrained = s.t.step == 0 && s.cfg.Fit.Begin == nil
+	s.t.plan, err = &s.plan, s.plan.restore(s.firstStage(), &s.t.config)
+	switch {
+	case err != nil:
+	case s.plan.Unfitted > 0:
+		s.deferFit(ctx, nil, nil)
+	case engine.AnswerOnly && !s.cfg.Fit.Resume:
+		// creates the variables of the flow for checkpoints, since no other graph may do so
+		_, err = s.t.LogProb([][]int32{make([]int32, len(sp.Cards()))}, mat.NewDense(1, sp.Dim(), nil))
+	}
+	return err
+}
+
 func (s *solver) solve(ctx context.Context) (*Solution, error) {
 	s.since = time.Now()
 	for {
@@ -78,14 +99,10 @@ func (s *solver) solve(ctx context.Context) (*Solution, error) {
 // finish stores the posterior, with the plan before the last round, so that a resumed run repeats
 // the last certificate.
 func (s *solver) finish(before plan) (*Solution, error) {
-	if s.best.Sample.LogQ == nil { // true if no graph has created the variables of the flow
-		space := s.target.Space()
-		if _, err := s.t.LogProb([][]int32{make([]int32, len(space.Cards()))}, mat.NewDense(1, space.Dim(), nil)); err != nil {
-			return nil, err
-		}
-	}
+	s.t.Deferred = nil // the answer did not need it
 	done := s.plan
 	s.plan = before
+	s.plan.Unfitted = done.Unfitted
 	if err := s.t.save(); err != nil {
 		return nil, err
 	}

@@ -34,8 +34,8 @@ type SolveConfig struct {
 	// not good enough, such as an imprecise moment, or "" if the certificate is good enough. Solve
 	// then trains for at most a few rounds.
 	Lacks func(*Certificate) string
-	// AnswerOnly leaves out work that only q needs: training after a sum over all models, and the
-	// densities of draws under q if the answer does not come from draws of q.
+	// AnswerOnly leaves out work that only q needs: training after a sum over all models and, if
+	// the answer does not come from draws of q, densities under q and fits of q(m).
 	AnswerOnly bool
 	// Status, if not nil, is called with a text on the next work and the reason for it.
 	Status func(text string)

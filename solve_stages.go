@@ -185,13 +185,11 @@ func (s *solver) afterSum(now SolveRound) error {
 func (s *solver) next(ctx context.Context, now SolveRound, visited *models.Visited) error {
 	why := s.shortcoming(now)
 	switch {
-	case why == "" && visited != nil && s.plan.Work == Starting && now.Divergence > closeDivergence:
-		// the weights show that q(m) is poor, and give models to fit it to
-		if err := visited.Fit(ctx); err != nil {
-			return s.stopped(err)
-		}
-		return s.setStage(certifying, Weighing, "weights look good enough", "q(m) is fitted to the models found, and a certificate of fresh draws")
 	case why == "":
+		if visited != nil && s.plan.Work == Starting {
+			s.plan.Unfitted = len(s.plan.Rounds)
+			s.deferFit(ctx, s.last, visited)
+		}
 		return s.setStage(certifying, Weighing, "weights look good enough", "certificate of fresh draws")
 	case s.exhausted() || s.late() || s.plan.Last:
 		if s.late() {
@@ -217,6 +215,31 @@ func (s *solver) next(ctx context.Context, now SolveRound, visited *models.Visit
 		return s.setStage(certifying, Weighing, why+", and training does not help", "certificate with chains")
 	}
 	return s.trainNext(why)
+}
+
+// deferFit puts off a fit of q(m) to the models of a preliminary certificate until q(m) is used.
+// The fit is left out if q is close to the certificate. w and visited are the certificate and its
+// models, or nil in a resumed run, which computes them again.
+func (s *solver) deferFit(ctx context.Context, w *weighing, visited *models.Visited) {
+	s.t.Deferred = func() (err error) {
+		if w == nil {
+			if w, visited, err = s.look(ctx, s.plan.Unfitted-1); err != nil {
+				return err
+			}
+		}
+		c := *w.Certificate
+		if c.Sample.LogQ, err = s.t.LogProb(c.Sample.Codes, c.Sample.Theta); err != nil {
+			return err
+		}
+		if visited != nil && c.Divergence() > closeDivergence {
+			s.say("q(m) is needed", fmt.Sprintf("it is fitted to the %s found", english.Count(visited.Len(), "model")))
+			if err := visited.Fit(ctx); err != nil {
+				return err
+			}
+		}
+		s.plan.Unfitted = 0
+		return nil
+	}
 }
 
 func (s *solver) exhausted() bool { return s.cfg.Untrained || s.t.step >= s.t.config.Steps }

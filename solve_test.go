@@ -6,11 +6,13 @@ import (
 	"math"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"testing"
 	"time"
 
 	. "github.com/gomlx/gomlx/pkg/core/graph"
 	"github.com/stretchr/testify/require"
+	"gonum.org/v1/gonum/mat"
 
 	"github.com/transdim/vti"
 	"github.com/transdim/vti/gpu"
@@ -250,4 +252,66 @@ func TestSolveRefuses(t *testing.T) {
 	fit.Resume = true
 	_, err = vti.Solve(t.Context(), device, target, vti.SolveConfig{Fit: fit})
 	require.ErrorContains(t, err, "got the checkpoint of a fit, want one of Solve")
+}
+
+// With AnswerOnly, q(m) is fitted to the models of the preliminary certificate if training follows,
+// and is not fitted if weights of models suffice. The answers, and q(m) if it is fitted, must have
+// the same bits as without AnswerOnly, also in a run that is stopped before the fit and resumed.
+func TestAnswerOnlyFitsModelsIfTheyAreUsed(t *testing.T) {
+	testkit.Slow(t)
+	target, device := laplaceConjugate{conjugate: newConjugate(30, 6)}, openDevice(t, gpu.CPU)
+	settings := func(answerOnly, trains bool) vti.SolveConfig {
+		cfg := hardConfig(t)
+		cfg.AnswerOnly, cfg.Fit.Steps, cfg.Certify.MaxModels = answerOnly, 10, 1
+		cfg.Lacks = func(*vti.Certificate) string {
+			if trains {
+				return "a moment"
+			}
+			return ""
+		}
+		return cfg
+	}
+	solve := func(cfg vti.SolveConfig) *vti.Solution {
+		solution, err := vti.Solve(t.Context(), device, target, cfg)
+		require.NoError(t, err)
+		require.Equal(t, vti.Trusted, solution.Certificate.Verdict)
+		return solution
+	}
+	same := func(want, got *vti.Solution) {
+		t.Helper()
+		require.Equal(t, want.Certificate.LogEvidence, got.Certificate.LogEvidence)
+		require.Equal(t, want.Certificate.Sample.Weight, got.Certificate.Sample.Weight)
+		require.Equal(t, want.Certificate.Sample.Theta, got.Certificate.Sample.Theta)
+	}
+	whole, answer := solve(settings(false, false)), solve(settings(true, false))
+	same(whole, answer)
+	require.True(t, math.IsNaN(answer.Divergence))
+	start, err := vti.Open(t.Context(), device, target, settings(false, false).Fit)
+	require.NoError(t, err)
+	log := func(p *vti.Posterior) []float64 {
+		values, err := p.LogProb([][]int32{make([]int32, 6)}, mat.NewDense(1, 7, nil))
+		require.NoError(t, err)
+		return values
+	}
+	require.NotEqual(t, log(start), log(whole.Posterior))
+	require.Equal(t, log(start), log(answer.Posterior))
+
+	whole, answer = solve(settings(false, true)), solve(settings(true, true))
+	same(whole, answer)
+	require.Positive(t, answer.Posterior.Steps())
+	require.Equal(t, whole.Posterior.VariableValues(), answer.Posterior.VariableValues())
+
+	stopped := settings(true, true)
+	ctx, cancel := context.WithCancel(t.Context())
+	stopped.Status = func(text string) {
+		if strings.Contains(text, "certificate of fresh draws") {
+			cancel()
+		}
+	}
+	_, err = vti.Solve(ctx, device, target, stopped)
+	require.ErrorIs(t, err, context.Canceled)
+	stopped.Fit.Resume, stopped.Status = true, nil
+	resumed := solve(stopped)
+	same(whole, resumed)
+	require.Equal(t, whole.Posterior.VariableValues(), resumed.Posterior.VariableValues())
 }

@@ -1,7 +1,6 @@
 package vti
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -25,18 +24,6 @@ type solver struct {
 	training time.Duration
 	// last is the latest certificate, full or of few draws, and best the best answer so far.
 	last, best *weighing
-}
-
-// open creates the trainer, and restores the plan of the checkpoint if the run is resumed.
-func (s *solver) open(ctx context.Context, anchor bool) (err error) {
-	if s.t, err = newTrainer(ctx, s.device, s.target, s.cfg.Fit, anchor); err == nil {
-		// densities under q are needed if evidences are estimates, since the divergence then
-		// decides whether q(m) is fitted to models
-		s.t.engine.AnswerOnly = s.cfg.AnswerOnly && s.t.engine.Exact()
-		s.t.Untrained = s.t.step == 0 && s.cfg.Fit.Begin == nil
-		s.t.plan, err = &s.plan, s.plan.restore(s.firstStage(), &s.t.config)
-	}
-	return err
 }
 
 func (s *solver) firstStage() stage {
@@ -141,6 +128,9 @@ type plan struct {
 	Unhelpful int
 	// ByDraws reports whether weights come from draws of q even if evidences are known without q.
 	ByDraws bool
+	// Unfitted, if not 0, is the number of rounds up to the preliminary certificate to whose models
+	// q(m) is to be fitted before it is used.
+	Unfitted int `json:",omitempty"`
 	// Born reports whether certification by birth-death chains has been tried.
 	Born bool `json:",omitempty"`
 	// CutShort reports whether certification by the collapsed posterior, with parameters integrated

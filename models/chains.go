@@ -121,9 +121,10 @@ func (e *Engine) certificateOfChains(chains *rjmcmc.Result, mixed float64, strea
 	return c, e.Conclude(c)
 }
 
-// fillQ sets q(m) of the models of c, or sets it to NaN if AnswerOnly is true.
+// fillQ sets q(m) of the models of c. With AnswerOnly it sets it to NaN, unless c has densities
+// under q.
 func (e *Engine) fillQ(c *Certificate) error {
-	if e.AnswerOnly {
+	if e.AnswerOnly && c.Sample.LogQ == nil {
 		c.SetQ(slices.Repeat([]float64{math.NaN()}, len(c.Models)))
 		return nil
 	}

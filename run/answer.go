@@ -58,7 +58,7 @@ type Work struct {
 // when training and certification ended.
 func (t *Training) Ask(ctx context.Context, device *gpu.Device, target vti.Target, clock *Clock, q Question) (*Answer, error) {
 	if q.Again {
-		posterior, certificate, err := vti.Recertify(ctx, device, target, vti.SolveConfig{Fit: q.Fit, Certify: q.Certify, Precision: q.Precision})
+		posterior, certificate, err := vti.Recertify(ctx, device, target, vti.SolveConfig{Fit: q.Fit, Certify: q.Certify, Precision: q.Precision, AnswerOnly: true})
 		clock.Certified()
 		return &Answer{Posterior: posterior, Certificate: certificate}, t.End(err)
 	}

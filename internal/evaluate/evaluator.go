@@ -32,6 +32,19 @@ type Evaluator struct {
 	// NoQuadratics makes the flow ignore the quadratic approximations of the log density of each
 	// model, if the target has them.
 	NoQuadratics bool
+	// Deferred, if not nil, is a change of q(m) that was put off. It is made, once, before q(m) is
+	// used.
+	Deferred func() error
+}
+
+// MakeDeferred makes the deferred change of q(m), if there is one.
+func (e *Evaluator) MakeDeferred() error {
+	deferred := e.Deferred
+	if deferred == nil {
+		return nil
+	}
+	e.Deferred = nil
+	return deferred()
 }
 
 // Sizes returns the number of rows of a batch, the number of integers that describe a model, and
@@ -73,6 +86,9 @@ func (e *Evaluator) DrawCodes(random *rand.Rand) ([]int32, error) {
 // DrawCodesFrom draws one batch of codes [B*S] from the distribution models. The argument name
 // identifies its graph.
 func (e *Evaluator) DrawCodesFrom(name string, models ModelDistribution, random *rand.Rand) ([]int32, error) {
+	if err := e.MakeDeferred(); err != nil {
+		return nil, err
+	}
 	batch, sites, _ := e.Sizes()
 	uniforms := make([]float64, batch*sites)
 	for i := range uniforms {
@@ -102,6 +118,9 @@ func (e *Evaluator) LogModel(codes [][]int32) ([]float64, error) {
 // LogModelOf evaluates the log probability of each code under the given distribution. The argument
 // name identifies its graph.
 func (e *Evaluator) LogModelOf(name string, distribution ModelDistribution, codes [][]int32) ([]float64, error) {
+	if err := e.MakeDeferred(); err != nil {
+		return nil, err
+	}
 	return e.OverCodes(name, codes, func(ctx *context.Context, codes *Node) []*Node {
 		return []*Node{Float64(distribution.LogProb(ctx.In(ModelScope), codes))}
 	})
@@ -209,6 +228,9 @@ func (e *Evaluator) PushGraph(ctx *context.Context, codes, mask, z *Node, dtype 
 
 // LogProb returns log q(m) + log q(θ | m) for each code and the corresponding row of theta [n,D].
 func (e *Evaluator) LogProb(codes [][]int32, theta *mat.Dense) ([]float64, error) {
+	if err := e.MakeDeferred(); err != nil {
+		return nil, err
+	}
 	most, sites, dim := e.Sizes()
 	logQ := make([]float64, 0, len(codes))
 	for start := 0; start < len(codes); start += most {
