@@ -62,7 +62,7 @@ func (c *candidates) doubtsOf(j int, graphs [][]dgraph.Set) []float64 {
 }
 
 // findDoubts computes the doubts about pairs from the present graphs of all walks, at the start of
-// a round, and gives them to all walks.
+// a round, and the blocks along doubtful edges from the last round. It gives them to all walks.
 func (r *chainRun) findDoubts(ctx gocontext.Context) error {
 	nodes := r.problem.Data.Nodes()
 	var graphs [][]dgraph.Set
@@ -82,9 +82,9 @@ func (r *chainRun) findDoubts(ctx gocontext.Context) error {
 			weights = append(weights, math.Max(doubts[j][i], doubts[i][j]))
 		}
 	}
-	pairs := newDoubtfulPairs(nodes, weights)
+	pairs, blocks := newDoubtfulPairs(nodes, weights), newDoubtfulBlocks(r.visits)
 	for _, w := range r.walks {
-		w.pairs = pairs
+		w.pairs, w.blocks = pairs, blocks
 	}
 	return nil
 }

@@ -27,8 +27,8 @@ type ChainConfig struct {
 	// Chains is the number of independent chains. Each chain starts at random. 0 stands for 6, and
 	// for 4 with more than 128 nodes.
 	Chains int
-	// Rounds is the largest number of rounds; 0 stands for 6. The first round keeps 500 graphs of
-	// each chain, with a sweep (a number of steps in proportion to the number of nodes) between two
+	// Rounds is the largest number of rounds; 0 stands for 6. A pilot of a tenth of a round, whose
+	// graphs are dropped, comes before them. The first round keeps 500 graphs of each chain, with a sweep (a number of steps in proportion to the number of nodes) between two
 	// graphs. Further rounds follow until the chains agree. Each takes twice as many sweeps as the
 	// round before, and its 500 graphs replace the graphs of earlier rounds.
 	Rounds int
@@ -119,16 +119,20 @@ func SampleGraphs(p *score.Problem, ctx gocontext.Context, cfg ChainConfig, stat
 		return nil, err
 	}
 	s := &Graphs{nodes: p.Data.Nodes()}
+	if !imputes {
+		if err := s.pilot(ctx, r, status); err != nil {
+			return nil, err
+		}
+	}
 	for ; ; r.round++ {
 		began := time.Now()
 		if !imputes {
 			if err := r.findDoubts(ctx); err != nil {
 				return nil, err
 			}
-			findJumps(r.walks)
 		}
 		s.sweeps = 1 << r.round
-		if err := s.round(ctx, r, func(done int) {
+		if err := s.run(ctx, r, "round", KeptGraphs, func(done int) {
 			status(fmt.Sprintf("round %d of at most %d: graph %d/%d of each chain%s", r.round+1, cfg.Rounds, done, KeptGraphs, r.before))
 		}); err != nil {
 			return nil, err
@@ -190,6 +194,7 @@ func (r *chainRun) start(ctx gocontext.Context, status func(string)) error {
 // depend on them. If wide is true, the walks become wide: their sweeps have additional, slow steps
 // of many nodes. It is true only after a round in which chains differed much.
 func (r *chainRun) refine(ctx gocontext.Context, visits [][]float64, wide bool) (err error) {
+	r.visits = visits
 	if r.candidates, err = r.candidates.refined(ctx, r.cfg.Shard, visits, r.cfg.Candidates); err != nil {
 		return err
 	}
@@ -212,11 +217,8 @@ func (w *walk) sweep() {
 			w.wideStep(min(windowWidth, len(w.parents)))
 		}
 	}
-	for range w.jumps {
-		w.jump()
-	}
 	for range smallSteps * len(w.parents) {
-		w.toggle()
+		w.addOrRemove()
 		w.toggleDoubtful()
 		w.turn()
 	}
@@ -251,10 +253,32 @@ func (w *walk) largeSteps() {
 	}
 }
 
-// round runs a round of every chain and keeps KeptGraphs graphs of each.
-func (s *Graphs) round(ctx gocontext.Context, r *chainRun, progress func(done int)) error {
-	pieces, err := r.shareRound(ctx, func(c int, piece *roundPiece) error {
-		for k := range KeptGraphs {
+// pilotGraphs is the number of graphs of each chain in the pilot, which takes a tenth of the time of
+// the first round. Without it, chains over 1,000 nodes spent the whole first round in two versions
+// of the parents of a node, because some of these parents were not candidates.
+const pilotGraphs = KeptGraphs / 10
+
+// pilot runs every chain for a short time and chooses new candidates from the graphs visited. A few
+// nodes have likely parents that were not among the first candidates. Steps that draw all parents
+// of a node leave such a node out while it has such a parent. The graphs visited also show doubtful
+// edges for the blocks of the first round.
+func (s *Graphs) pilot(ctx gocontext.Context, r *chainRun, status func(string)) error {
+	s.sweeps = 1
+	if err := r.findDoubts(ctx); err != nil {
+		return err
+	}
+	if err := s.run(ctx, r, "pilot", pilotGraphs, func(done int) {
+		status(fmt.Sprintf("pilot: graph %d/%d of each chain", done, pilotGraphs))
+	}); err != nil {
+		return err
+	}
+	return r.refine(ctx, s.visits(), false)
+}
+
+// run runs every chain and keeps a number of graphs of each.
+func (s *Graphs) run(ctx gocontext.Context, r *chainRun, stage string, graphs int, progress func(done int)) error {
+	pieces, err := r.share(ctx, stage, func(c int, piece *roundPiece) error {
+		for k := range graphs {
 			if err := r.advance(ctx, c, s.sweeps); err != nil {
 				return err
 			}
@@ -293,7 +317,7 @@ func (r *chainRun) advance(ctx gocontext.Context, c, sweeps int) error {
 // [node][parent].
 func (s *Graphs) visits() [][]float64 {
 	shares := dgraph.Zeros(s.nodes)
-	each := 1 / float64(len(s.Graphs)*KeptGraphs)
+	each := 1 / float64(len(s.Graphs)*len(s.Graphs[0]))
 	for _, chain := range s.Graphs {
 		for _, parents := range chain {
 			for j, set := range parents {
@@ -312,19 +336,25 @@ func (s *Graphs) Edges() Edges {
 	if density.SD == 0 || s.oneScore() {
 		density.RHat, density.ESS = 1, float64(len(s.Graphs)*KeptGraphs)
 	}
-	chains := make([][]float64, len(s.Graphs))
-	for c := range chains {
-		chains[c] = make([]float64, len(s.Graphs[c]))
+	length := len(s.scores[0])
+	all := make([]float64, len(s.Graphs)*length) // indicators of an edge in all draws, chain by chain
+	chains := slices.Collect(slices.Chunk(all, length))
+	present, absent := map[dgraph.Edge][]int{}, rjmcmc.Summarise(chains)
+	for k, parents := range slices.Concat(s.Graphs...) {
+		for to, set := range parents {
+			for from := range set.Nodes() {
+				e := dgraph.Edge{From: from, To: to}
+				present[e] = append(present[e], k)
+			}
+		}
 	}
-	visits, absent := s.visits(), rjmcmc.Summarise(chains)
 	return Summarise(s.nodes, density, func(e dgraph.Edge) rjmcmc.Summary {
-		if visits[e.To][e.From] == 0 {
+		if len(present[e]) == 0 {
 			return absent
 		}
-		for c, draws := range s.Graphs {
-			for k, parents := range draws {
-				chains[c][k] = dgraph.Indicator(parents[e.To].Has(e.From))
-			}
+		clear(all)
+		for _, k := range present[e] {
+			all[k] = 1
 		}
 		return rjmcmc.Summarise(chains)
 	})

@@ -38,10 +38,10 @@ type walk struct {
 	logOrder float64
 	known    map[dgraph.Family]float64
 	changed  []change // scratch memory of step
-	old      []change // scratch memory of reverse and jump
+	old      []change // scratch memory of reverse
 	wide     bool     // whether a sweep has additional steps of many nodes
 	pairs    *doubtfulPairs
-	jumps    []jump
+	blocks   *doubtfulBlocks
 	window   window
 }
 

@@ -10,14 +10,14 @@ import (
 // size takes twice the time of a step of a single node.
 const blockWidth = 6
 
-// block is a large step that draws the parents (the families) and the order of a node and some of
-// its candidates, its likely parents, wherever they are in the graph A. The set B of these nodes is
-// drawn independently of the graph. Let P be the nodes outside B that have no ancestors in B, and W
-// the nodes of B whose ancestors are all in P and W. An order that puts P first, then W, and then
-// the rest can be an order of A, and also of every graph that differs from A only in families of W
-// within P and W. P and W are the same for these graphs. The order of W is therefore drawn like the
-// order of a window (orderWindow). The acceptance ratio is u(≺′ | A′) / u(≺ | A), where u is the
-// probability of the order ≺ within W in a random sort, and primes mark the state after the step.
+// block is a large step that draws the parents (the families) and the order of some nodes, wherever
+// they are in the graph A. The set B of these nodes is drawn independently of the graph
+// (blockNodes). Let P be the nodes outside B that have no ancestors in B, and W the nodes of B
+// whose ancestors are all in P and W. An order that puts P first, then W, and then the rest can be
+// an order of A, and also of every graph that differs from A only in families of W within P and W.
+// P and W are the same for these graphs. The order of W is therefore drawn like the order of a
+// window (orderWindow). The acceptance ratio is u(≺′ | A′) / u(≺ | A), where u is the probability
+// of the order ≺ within W in a random sort, and primes mark the state after the step.
 func (w *walk) block(width int) {
 	if w.tables.problem.Structure.Orders { // the order is part of the state
 		return
@@ -38,17 +38,28 @@ func (w *walk) block(width int) {
 	w.score += difference
 }
 
-// drawBlock sets the window to W, drawn as in block from at most width nodes. It returns the nodes
-// that are not in P: the set B with all descendants.
-func (w *walk) drawBlock(width int) (after dgraph.Set) {
+// blockNodes draws the set B of a block: a node and some of its candidates, or as often nodes along
+// doubtful edges, if these are known.
+func (w *walk) blockNodes(width int) (block dgraph.Set) {
+	if w.blocks != nil && w.random.IntN(2) == 0 {
+		return w.blocks.draw(width, w.random)
+	}
 	seed := w.random.IntN(len(w.parents))
-	block, neighbours := dgraph.SetOf(seed), append(w.window.picks[:0], w.tables.parents[seed]...)
+	block = dgraph.SetOf(seed)
+	neighbours := append(w.window.picks[:0], w.tables.parents[seed]...)
 	for k := range min(width-1, len(neighbours)) {
 		other := k + w.random.IntN(len(neighbours)-k)
 		neighbours[k], neighbours[other] = neighbours[other], neighbours[k]
 		block = block.With(neighbours[k])
 	}
 	w.window.picks = neighbours
+	return block
+}
+
+// drawBlock sets the window to W, drawn as in block from at most width nodes. It returns the nodes
+// that are not in P: the set B with all descendants.
+func (w *walk) drawBlock(width int) (after dgraph.Set) {
+	block := w.blockNodes(width)
 	after = dgraph.Reach(block, w.children)
 	w.window.nodes = w.window.nodes[:0]
 	left := after

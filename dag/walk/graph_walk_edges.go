@@ -113,33 +113,46 @@ func (w *walk) acyclicMask(j int) (mask int, possible bool) {
 	return mask, w.tables.problem.Structure.Required[j].And(below).Empty()
 }
 
-// toggle is a small step that changes the edge between two nodes (togglePair), an ordered pair that
-// is picked with equal probabilities. The tables must have the inverse temperature β = 1.
-func (w *walk) toggle() {
+// addOrRemove is a small step that adds or removes an edge, each with probability ½. An edge that
+// is added is picked among all N(N−1) ordered pairs of nodes with equal probabilities, an edge that
+// is removed among the E edges of the graph. The acceptance ratio of an addition therefore has the
+// factor N(N−1)/(E+1), and of a removal the factor E/(N(N−1)). Of the many improbable edges of a
+// large graph some are always present. This step removes each of them within a few sweeps. The
+// tables must have the inverse temperature β = 1.
+func (w *walk) addOrRemove() {
 	nodes := len(w.parents)
-	from, to := w.random.IntN(nodes), w.random.IntN(nodes-1)
-	if to >= from {
-		to++
+	pairs := float64(nodes * (nodes - 1))
+	if w.random.IntN(2) == 0 {
+		from, to := w.random.IntN(nodes), w.random.IntN(nodes-1)
+		if to >= from {
+			to++
+		}
+		if !w.parents[to].Has(from) && !w.parents[from].Has(to) {
+			w.togglePair(from, to, math.Log(pairs/float64(w.edges+1)))
+		}
+	} else if w.edges > 0 {
+		e := w.edge()
+		w.togglePair(e.From, e.To, math.Log(float64(w.edges)/pairs))
 	}
-	w.togglePair(from, to)
 }
 
-// toggleDoubtful is a step like toggle, for a pair picked in proportion to its doubt
-// (doubtfulPairs).
+// toggleDoubtful is a small step that changes the edge between two nodes (togglePair), a pair that
+// is picked in proportion to its doubt (doubtfulPairs). The tables must have β = 1.
 func (w *walk) toggleDoubtful() {
 	if w.pairs != nil {
 		pair, turn := w.pairs.pairs[w.pairs.table.Index(w.random.Float64())], w.random.IntN(2)
-		w.togglePair(pair[1-turn], pair[turn])
+		w.togglePair(pair[1-turn], pair[turn], 0)
 	}
 }
 
 // togglePair proposes to change the edge between two nodes. An edge in the given direction is
 // removed, and an edge in the other direction is turned. If there is no edge, one is added in the
-// given direction.
-func (w *walk) togglePair(from, to int) {
+// given direction. logRatio is the logarithm of the probability that the reverse step is proposed,
+// divided by the probability of this step.
+func (w *walk) togglePair(from, to int, logRatio float64) {
 	s := w.tables.problem.Structure
 	changed := w.parents[to].Toggle(from)
-	if !s.Allows(to, changed) {
+	if !s.Allowed[to].Has(from) || s.Required[to].Has(from) || s.MaxParents >= 0 && changed.Len() > s.MaxParents {
 		return
 	}
 	turn := w.parents[from].Has(to)
@@ -152,7 +165,7 @@ func (w *walk) togglePair(from, to int) {
 		}
 		difference += w.scoreOf(from, turned) - w.present(from)
 	}
-	if difference < math.Log(w.random.Float64()) {
+	if difference+logRatio < math.Log(w.random.Float64()) {
 		return
 	}
 	if changed.Has(from) {

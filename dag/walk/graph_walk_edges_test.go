@@ -16,22 +16,28 @@ import (
 func TestTurnsAgainstExactSums(t *testing.T) {
 	p, tables := windowProblem(t, false)
 	for name, steps := range map[string]func(w *walk){
-		"turn":    func(w *walk) { w.turn(); w.turn(); w.toggle() },
-		"reverse": func(w *walk) { w.reverse(); w.reverse(); w.toggle() },
-		"block":   func(w *walk) { w.block(4); w.block(3); w.toggle() },
+		"turn":    func(w *walk) { w.turn(); w.turn(); w.addOrRemove() },
+		"reverse": func(w *walk) { w.reverse(); w.reverse(); w.addOrRemove() },
+		"block":   func(w *walk) { w.block(4); w.block(3); w.addOrRemove() },
+		"doubtful blocks": func(w *walk) {
+			w.blocks = newDoubtfulBlocks([][]float64{{0, 0.3, 0, 0, 0.9}, {0.1, 0, 0.5, 0, 0}, {0, 0, 0, 0.01, 0}, {0, 0.2, 0.4, 0, 0}, {0, 0, 0.6, 0.7, 0}})
+			w.block(4)
+			w.block(2)
+			w.addOrRemove()
+		},
 		"doubtful pairs": func(w *walk) {
 			w.pairs = newDoubtfulPairs(5, []float64{1, 0.01, 0.3, 2, 0.05, 0.7, 0.02, 5, 0.1, 0.4})
 			w.toggleDoubtful()
 			w.toggleDoubtful()
 			w.toggleDoubtful()
 		},
-		"all": func(w *walk) { w.reverse(); w.turn(); w.block(5); w.toggle() },
+		"all": func(w *walk) { w.reverse(); w.turn(); w.block(5); w.addOrRemove() },
 	} {
 		require.Less(t, farthest(t, p, tables, steps), 5.0, name)
 	}
 	other := *p
 	other.Structure.Prior = dgraph.PenaltyPrior(5, 0.9)
-	require.Greater(t, farthest(t, &other, tables, func(w *walk) { w.reverse(); w.toggle() }), 8.0)
+	require.Greater(t, farthest(t, &other, tables, func(w *walk) { w.reverse(); w.addOrRemove() }), 8.0)
 }
 
 // Sums over the sets with a certain candidate are right, both as differences and added up one by

@@ -73,7 +73,7 @@ func TestWindowsAgainstExactSums(t *testing.T) {
 	ofWidth := func(width int) func(w *walk) {
 		return func(w *walk) {
 			w.orderWindow(width)
-			w.toggle()
+			w.addOrRemove()
 		}
 	}
 	p, tables := windowProblem(t, true)

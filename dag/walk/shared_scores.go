@@ -57,10 +57,11 @@ type roundPiece struct {
 	End    walkState
 }
 
-// shareRound runs a round of every chain by calling work, and shares this among processes.
-func (r *chainRun) shareRound(ctx gocontext.Context, work func(c int, piece *roundPiece) error) ([]roundPiece, error) {
+// share runs a stage, such as a round, of every chain by calling work, and shares this among
+// processes.
+func (r *chainRun) share(ctx gocontext.Context, stage string, work func(c int, piece *roundPiece) error) ([]roundPiece, error) {
 	pieces, err := shard.Map(ctx, r.cfg.Shard, shard.Stage[int, roundPiece]{
-		Name: "round", Workers: runtime.GOMAXPROCS(0),
+		Name: stage, Workers: runtime.GOMAXPROCS(0),
 		Key: func(w io.Writer, c int) {
 			start, err := r.state(c) // Do would return the same error
 			fmt.Fprint(w, r.round, c, start, err)
