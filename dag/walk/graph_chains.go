@@ -28,9 +28,10 @@ type ChainConfig struct {
 	// for 4 with more than 128 nodes.
 	Chains int
 	// Rounds is the largest number of rounds; 0 stands for 6. A pilot of a tenth of a round, whose
-	// graphs are dropped, comes before them. The first round keeps 500 graphs of each chain, with a sweep (a number of steps in proportion to the number of nodes) between two
-	// graphs. Further rounds follow until the chains agree. Each takes twice as many sweeps as the
-	// round before, and its 500 graphs replace the graphs of earlier rounds.
+	// graphs are dropped, comes before them. The first round keeps 500 graphs of each chain, with a
+	// sweep (a number of steps in proportion to the number of nodes) between two graphs. Further
+	// rounds follow until the chains agree. Each takes twice as many sweeps as the round before,
+	// and its 500 graphs replace the graphs of earlier rounds.
 	Rounds int
 	// MaxTime, if not 0, limits the time: no round begins that would take longer than the time
 	// left.
@@ -253,9 +254,9 @@ func (w *walk) largeSteps() {
 	}
 }
 
-// pilotGraphs is the number of graphs of each chain in the pilot, which takes a tenth of the time of
-// the first round. Without it, chains over 1,000 nodes spent the whole first round in two versions
-// of the parents of a node, because some of these parents were not candidates.
+// pilotGraphs is the number of graphs of each chain in the pilot, which takes a tenth of the time
+// of the first round. Without it, chains over 1,000 nodes spent the whole first round in two
+// versions of the parents of a node, because some of these parents were not candidates.
 const pilotGraphs = KeptGraphs / 10
 
 // pilot runs every chain for a short time and chooses new candidates from the graphs visited. A few
