@@ -12,7 +12,6 @@ import (
 	"github.com/transdim/vti/dag/walk"
 	"github.com/transdim/vti/internal/verdict"
 	"github.com/transdim/vti/models"
-	"github.com/transdim/vti/rjmcmc"
 )
 
 // Certificate is the verdict on a posterior over graphs, with the measurements that led to it.
@@ -50,6 +49,10 @@ type Certificate struct {
 	Chains int    `json:"chains,omitempty"`
 	RHat   Number `json:"rhat,omitzero"`
 	ESS    Number `json:"ess,omitzero"`
+	// Unsettled is the number of edges about which the chains disagree, if these are few: at most a
+	// twentieth of the expected number of edges. RHat, ESS and WorstSE are about these edges then,
+	// and the verdict is at best doubtful.
+	Unsettled int `json:"unsettled_edges,omitempty"`
 	// SearchedParents is the size up to which all sets of parents were evaluated before Markov
 	// chains began, to find parents that matter only together. It is 0 if the constraints allow no
 	// larger sets.
@@ -107,14 +110,15 @@ func certifyParticles(s *networks.Scores, posterior *score.Posterior, graphs []s
 	return c
 }
 
-// certifyChains judges Markov chains over graphs by the worst R-hat, effective draws and error
-// among their summaries. draws is the number of draws of each chain.
-func certifyChains(chains, draws int, worst rjmcmc.Summary) *Certificate {
+// certifyChains judges Markov chains over graphs, each with the given number of draws. names are
+// the names of the nodes.
+func certifyChains(chains, draws int, edges walk.Edges, names []string) *Certificate {
+	worst := edges.Worst
 	c := &Certificate{
 		KHat: Number(math.NaN()), WorstSE: Number(worst.MCSE), Draws: chains * draws,
-		Chains: chains, RHat: Number(worst.RHat), ESS: Number(worst.ESS),
+		Chains: chains, RHat: Number(worst.RHat), ESS: Number(worst.ESS), Unsettled: len(edges.Unsettled),
 	}
-	c.judged(verdict.Judge(walk.Measured(chains, draws, worst)))
+	c.judged(edges.Judge(chains, draws, names))
 	return c
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/transdim/vti"
 	dgraph "github.com/transdim/vti/dag/graph"
 	"github.com/transdim/vti/dag/score"
+	"github.com/transdim/vti/dag/walk"
 	"github.com/transdim/vti/internal/psis"
 	"github.com/transdim/vti/internal/verdict"
 	"github.com/transdim/vti/lab/dagtest"
@@ -117,7 +118,7 @@ func TestVerdictOnChains(t *testing.T) {
 		"no numbers": {rjmcmc.Summary{RHat: math.NaN(), ESS: math.NaN()}, vti.Failed, []string{"R-hat of the chains is NaN", "only NaN effective draws"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			c := certifyChains(6, 500, test.worst)
+			c := certifyChains(6, 500, walk.Edges{Worst: test.worst}, nil)
 			require.Equal(t, test.verdict, c.Verdict)
 			require.Len(t, c.Reasons, len(test.reasons))
 			for i, reason := range test.reasons {

@@ -12,6 +12,7 @@ import (
 	"github.com/transdim/vti/internal/memory"
 	"github.com/transdim/vti/internal/stream"
 	"github.com/transdim/vti/internal/verdict"
+	"github.com/transdim/vti/rjmcmc"
 	"github.com/transdim/vti/run"
 )
 
@@ -55,9 +56,8 @@ func RunGraphChains(ctx gocontext.Context, problem *score.Problem, cfg GraphChai
 		return nil, err
 	}
 	edges := sampled.Edges()
-	worst := edges.Worst
 	certify := func() *Certificate {
-		c := certifyChains(len(sampled.Graphs), walk.KeptGraphs, worst)
+		c := certifyChains(len(sampled.Graphs), walk.KeptGraphs, edges, problem.Data.Names)
 		c.SearchedParents = walk.SearchedParents(problem)
 		return c
 	}
@@ -75,10 +75,12 @@ func RunGraphChains(ctx gocontext.Context, problem *score.Problem, cfg GraphChai
 				edges.Errors[i][j] = math.Hypot(edges.Errors[i][j], se)
 			}
 		}
-		worst.MCSE = math.Hypot(worst.MCSE, float64(worstError(errors)))
+		for _, worst := range []*rjmcmc.Summary{&edges.Worst, &edges.Settled} {
+			worst.MCSE = math.Hypot(worst.MCSE, float64(worstError(errors)))
+		}
 	}
 	f := found{
-		certificate: certify(), graphs: chainEstimates(edges, graphs, worst.ESS),
+		certificate: certify(), graphs: chainEstimates(edges, graphs, edges.Worst.ESS),
 		logEvidence: math.NaN(), logEvidenceSE: math.NaN(),
 		families: families, moments: effects.ExactMoments(problem, families), random: stream.Rand(o.seed, "parameters"),
 	}

@@ -60,5 +60,5 @@ func RunReversibleJump(ctx gocontext.Context, device *gpu.Device, problem *score
 		}
 		sample.Chain = append(sample.Chain, int32(k%chains.Chains+1))
 	}
-	return concludeChains(problem, ctx, o, certifyChains(chains.Chains, chains.Draws()/chains.Chains, edges.Worst), edges, sample)
+	return concludeChains(problem, ctx, o, certifyChains(chains.Chains, chains.Draws()/chains.Chains, edges, problem.Data.Names), edges, sample)
 }
