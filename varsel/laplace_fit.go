@@ -9,6 +9,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/transdim/vti/internal/dense"
+	"github.com/transdim/vti/internal/kernel"
 	"github.com/transdim/vti/internal/mode"
 	"github.com/transdim/vti/internal/proposal"
 	"github.com/transdim/vti/likelihood"
@@ -28,8 +29,12 @@ type laplaceFit struct {
 	around    proposal.T            // t distribution around the mode
 	constant  float64               // terms of the log joint density that are constant
 	eta, step []float64             // scratch [n], [k]
+	design    []float64             // columns, one after the other
 	expansion *likelihood.Expansion // for a categorical response, else nil
 }
+
+// vectors computes with many rows at once.
+var vectors = kernel.VectorsOf[float64](kernel.Detect())
 
 const (
 	// newtonDecrement is the squared distance to the mode, in posterior standard deviations, at
@@ -53,6 +58,7 @@ func newLaplaceFit(t *Target, a regression.Active, scale float64, start []float6
 	f := &laplaceFit{
 		Active: a, target: t, scale: scale, mode: slices.Clone(start), curvature: make([]float64, k*k),
 		eta: make([]float64, t.Planes()*len(t.Responses.Y)), step: make([]float64, k),
+		design: slices.Concat(a.Columns...),
 	}
 	if t.Responses.Categories != nil {
 		f.expansion = likelihood.NewExpansion(t.Responses.Categories, len(t.Responses.Y))
@@ -99,7 +105,8 @@ func (f *laplaceFit) predict(theta []float64) {
 		clear(f.eta)
 	}
 	for j, column := range f.Columns {
-		floats.AddScaled(f.plane(j, f.eta), theta[j], column)
+		plane := f.plane(j, f.eta)
+		vectors.AddScaled(plane, plane, column, theta[j])
 	}
 }
 
@@ -150,15 +157,14 @@ func (f *laplaceFit) newtonStep(s newtonScratch, cautious bool) (decrement float
 // expandRows sets step to the gradient of the log joint density, and curvature to minus its second
 // derivatives.
 func (f *laplaceFit) expandRows(s newtonScratch, cautious bool) {
-	k := len(f.mode)
+	k, n := len(f.mode), len(f.eta)
 	f.target.Responses.Expand(f.eta, f.scale, cautious, s.slope, s.curvature)
+	vectors.DotRows(f.step, f.design, n, s.slope)
 	for a, column := range f.Columns {
 		prior := 1 / (f.SD[a] * f.SD[a])
-		f.step[a] = floats.Dot(column, s.slope) - prior*(f.mode[a]-f.Mean[a])
-		floats.MulTo(s.weighted, column, s.curvature)
-		for b := range a + 1 {
-			f.curvature[a*k+b] = floats.Dot(s.weighted, f.Columns[b])
-		}
+		f.step[a] -= prior * (f.mode[a] - f.Mean[a])
+		vectors.Mul(s.weighted, column, s.curvature)
+		vectors.DotRows(f.curvature[a*k:a*k+a+1], f.design, n, s.weighted)
 		f.curvature[a*k+a] += prior
 	}
 }

@@ -76,12 +76,12 @@ func (r Responses) Working(eta []float64, scale float64, cautious bool) (weights
 // Expand writes the derivative of the log density in each element of eta to slope, and minus the
 // second derivative to curvature. cautious has the same meaning as in Working.
 func (r Responses) Expand(eta []float64, scale float64, cautious bool, slope, curvature []float64) {
-	newton := r.NewtonAt
-	if cautious {
-		newton = r.BoundAt
+	if !cautious {
+		likelihood.Newtons(r.Likelihood, r.Y, r.Times, eta, scale, slope, curvature)
+		return
 	}
 	for i, y := range r.Y {
-		slope[i], curvature[i] = newton(y, eta[i], scale)
+		slope[i], curvature[i] = r.BoundAt(y, eta[i], scale)
 	}
 	for i, t := range r.Times {
 		slope[i], curvature[i] = t*slope[i], t*curvature[i]
