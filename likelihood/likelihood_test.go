@@ -391,9 +391,9 @@ func TestLargeCountsLoseNoDigits(t *testing.T) {
 	assert.InDelta(t, want, narrow, 0.1)
 }
 
-// LogKernels, which sums many rows at once, gives the same as a loop over rows, with and without
-// repeated rows.
-func TestLogKernelsSumRows(t *testing.T) {
+// LogKernels, Newtons and Bounds, which take many rows at once, give the same as a loop over rows,
+// with repeated rows too.
+func TestRowsTogether(t *testing.T) {
 	random := stream.Rand(1, "kernels")
 	for _, kind := range Kinds() {
 		if kind.HasCategories() {
@@ -422,6 +422,16 @@ func TestLogKernelsSumRows(t *testing.T) {
 		}
 		require.InEpsilon(t, want, LogKernels(l, y, nil, eta, 1.3), 1e-12, "%s", kind)
 		require.InEpsilon(t, repeated, LogKernels(l, y, times, eta, 1.3), 1e-12, "%s", kind)
+		slope, curvature, bound := make([]float64, n), make([]float64, n), make([]float64, n)
+		Bounds(l, y, times, eta, 1.3, slope, bound)
+		Newtons(l, y, times, eta, 1.3, slope, curvature)
+		for i, v := range y {
+			wantSlope, wantCurvature := l.NewtonAt(v, eta[i], 1.3)
+			_, wantBound := l.BoundAt(v, eta[i], 1.3)
+			for k, values := range [][2]float64{{wantSlope, slope[i]}, {wantCurvature, curvature[i]}, {wantBound, bound[i]}} {
+				require.InDelta(t, times[i]*values[0], values[1], 1e-12*(1+math.Abs(times[i]*values[0])), "%s, row %d, %d", kind, i, k)
+			}
+		}
 	}
 }
 

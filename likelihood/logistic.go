@@ -110,6 +110,13 @@ func (l logistic) BoundAt(y, eta, scale float64) (slope, curvature float64) {
 	return slope, logisticBound(eta)
 }
 
+func (l logistic) bounds(y, eta, slope, curvature []float64) {
+	l.newtons(y, eta, slope, curvature)
+	for i, x := range eta {
+		curvature[i] = logisticBound(x)
+	}
+}
+
 // logisticBound returns the curvature of the quadratic lower bound of Jaakkola and Jordan (2000)
 // for one 0/1 response.
 func logisticBound(eta float64) float64 {

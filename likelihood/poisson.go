@@ -125,10 +125,22 @@ func (poisson) NewtonAt(y, eta, _ float64) (slope, curvature float64) {
 // log p. If the rate is above y, BoundAt returns the curvature of NewtonAt.
 func (l poisson) BoundAt(y, eta, scale float64) (slope, curvature float64) {
 	slope, curvature = l.NewtonAt(y, eta, scale)
+	return slope, poissonBound(y, slope, curvature)
+}
+
+func (l poisson) bounds(y, eta, slope, curvature []float64) {
+	l.newtons(y, eta, slope, curvature)
+	for i, v := range y {
+		curvature[i] = poissonBound(v, slope[i], curvature[i])
+	}
+}
+
+// poissonBound returns the curvature of BoundAt, given the results of NewtonAt.
+func poissonBound(y, slope, curvature float64) float64 {
 	if rate := y - slope; slope > 0 && rate > 0 {
 		curvature = slope / math.Log1p(slope/rate)
 	}
-	return slope, math.Max(curvature, leastPoissonCurvature)
+	return max(curvature, leastPoissonCurvature)
 }
 
 func (poisson) Mean(eta, _ float64) float64 { return math.Exp(eta) }

@@ -72,10 +72,16 @@ func timesOf(times []float64, row int) float64 {
 	return times[row]
 }
 
-// newtonRows is a Row that computes slopes and curvatures of many rows faster than one by one.
-type newtonRows interface {
-	newtons(y, eta, slope, curvature []float64)
-}
+// newtonRows and boundRows are Rows that compute the results of NewtonAt and BoundAt for many rows
+// faster than one by one.
+type (
+	newtonRows interface {
+		newtons(y, eta, slope, curvature []float64)
+	}
+	boundRows interface {
+		bounds(y, eta, slope, curvature []float64)
+	}
+)
 
 // Newtons writes the slope and the curvature of NewtonAt(y_i, η_i, σ) for every row, times t_i as
 // in LogKernels, to slope [n] and curvature [n].
@@ -87,6 +93,23 @@ func Newtons(l Row, y, times, eta []float64, scale float64, slope, curvature []f
 			slope[i], curvature[i] = l.NewtonAt(v, eta[i], scale)
 		}
 	}
+	repeat(times, slope, curvature)
+}
+
+// Bounds does with BoundAt as Newtons does with NewtonAt.
+func Bounds(l Row, y, times, eta []float64, scale float64, slope, curvature []float64) {
+	if s, ok := l.(boundRows); ok {
+		s.bounds(y, eta, slope, curvature)
+	} else {
+		for i, v := range y {
+			slope[i], curvature[i] = l.BoundAt(v, eta[i], scale)
+		}
+	}
+	repeat(times, slope, curvature)
+}
+
+// repeat multiplies slopes and curvatures by the numbers of rows that they stand for.
+func repeat(times, slope, curvature []float64) {
 	for i, t := range times {
 		slope[i], curvature[i] = t*slope[i], t*curvature[i]
 	}

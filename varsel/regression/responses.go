@@ -76,16 +76,11 @@ func (r Responses) Working(eta []float64, scale float64, cautious bool) (weights
 // Expand writes the derivative of the log density in each element of eta to slope, and minus the
 // second derivative to curvature. cautious has the same meaning as in Working.
 func (r Responses) Expand(eta []float64, scale float64, cautious bool, slope, curvature []float64) {
-	if !cautious {
-		likelihood.Newtons(r.Likelihood, r.Y, r.Times, eta, scale, slope, curvature)
-		return
+	expand := likelihood.Newtons
+	if cautious {
+		expand = likelihood.Bounds
 	}
-	for i, y := range r.Y {
-		slope[i], curvature[i] = r.BoundAt(y, eta[i], scale)
-	}
-	for i, t := range r.Times {
-		slope[i], curvature[i] = t*slope[i], t*curvature[i]
-	}
+	expand(r.Likelihood, r.Y, r.Times, eta, scale, slope, curvature)
 }
 
 // Constant returns values as a constant in the graph of the node like, in its type of numbers.
