@@ -30,7 +30,7 @@ func collinear(columns []Column) (found []Finding) {
 	var names []string
 	var lines [][]float64
 	for _, c := range columns {
-		if distinct(c.Values) > 1 {
+		if differ(c.Values, 2) {
 			names, lines = append(names, c.Name), append(lines, standardised(c.Values))
 		}
 	}

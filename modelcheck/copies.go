@@ -1,9 +1,7 @@
 package modelcheck
 
 import (
-	"encoding/binary"
 	"fmt"
-	"hash/fnv"
 	"math"
 	"slices"
 )
@@ -12,23 +10,27 @@ import (
 // rows by a hash of 64 bits. Different rows get equal hashes once in 10⁷ tables of a million rows.
 func rowKeys(columns []Column) (keys []int, count int) {
 	n := len(columns[0].Values)
-	seen := make(map[uint64]int, n)
-	keys = make([]int, n)
-	for i := range n {
-		hash := fnv.New64a()
-		var bits [8]byte
-		for _, c := range columns {
-			binary.LittleEndian.PutUint64(bits[:], math.Float64bits(c.Values[i]+0)) // −0 is 0
-			hash.Write(bits[:])
+	hashes, keys := make([]uint64, n), make([]int, n)
+	for from := 0; from < len(columns) && count < n; { // a few columns usually distinguish all rows
+		to := min(2*from+8, len(columns))
+		for _, c := range columns[from:to] {
+			for i, v := range c.Values {
+				hash := (hashes[i] ^ math.Float64bits(v+0)) * 0x9e3779b97f4a7c15 // −0 is 0
+				hashes[i] = hash ^ hash>>32
+			}
 		}
-		key, known := seen[hash.Sum64()]
-		if !known {
-			key = len(seen)
-			seen[hash.Sum64()] = key
+		seen := make(map[uint64]int, n)
+		for i, hash := range hashes {
+			key, known := seen[hash]
+			if !known {
+				key = len(seen)
+				seen[hash] = key
+			}
+			keys[i] = key
 		}
-		keys[i] = key
+		from, count = to, len(seen)
 	}
-	return keys, len(seen)
+	return keys, count
 }
 
 // A table counts as copied if the chance that all numbers of occurrences of its c distinct rows are

@@ -174,6 +174,7 @@ func newShapes(r *response, columns []Column, sizes bool, stride int) *shapes {
 			}
 		}
 	}
+	s.values = make([]float64, 0, len(s.list)*len(s.rows))
 	for _, shape := range s.list {
 		s.values = append(s.values, shape.values...)
 	}
@@ -191,10 +192,10 @@ func (s *shapes) along(r *response, place int, column Column) (list []shape) {
 		}
 		x[k] = column.Values[i]
 	}
-	ranks := centredRanks(x)
-	if distinct(x) < 3 {
+	if !differ(x, 3) {
 		return nil
 	}
+	ranks := centredRanks(x)
 	line := standardised(x)
 	if s.sizes {
 		line = standardised(ranks)
@@ -275,8 +276,15 @@ func centredRanks(values []float64) []float64 {
 	return ranks
 }
 
-func distinct(values []float64) int {
-	sorted := slices.Clone(values)
-	slices.Sort(sorted)
-	return len(slices.Compact(sorted))
+// differ reports whether there are at least a small number of different values.
+func differ(values []float64, least int) bool {
+	found := make([]float64, 0, least)
+	for _, v := range values {
+		if !slices.Contains(found, v) {
+			if found = append(found, v); len(found) == least {
+				return true
+			}
+		}
+	}
+	return false
 }

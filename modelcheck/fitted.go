@@ -10,9 +10,8 @@ import (
 	"slices"
 	"strconv"
 
-	"gonum.org/v1/gonum/stat"
-
 	"github.com/transdim/vti/internal/atomicfile"
+	"github.com/transdim/vti/internal/rank"
 )
 
 // FittedRow is the response of one row, with a summary of its posterior predictive distribution.
@@ -135,10 +134,10 @@ func (f *fitting) histogram(y []float64) []float64 {
 func (f *fitting) rows(number func(i int) int) (list []FittedRow) {
 	for k, i := range f.kept {
 		values := f.replicates[k]
-		slices.Sort(values)
+		q := quantiles(values, 0.025, 0.975)
 		list = append(list, FittedRow{
 			Row: number(i), Observed: f.y[i], Mean: f.mean[k] / float64(len(values)),
-			Q025: stat.Quantile(0.025, stat.Empirical, values, nil), Q975: stat.Quantile(0.975, stat.Empirical, values, nil),
+			Q025: q[0], Q975: q[1],
 		})
 	}
 	return list
@@ -146,10 +145,20 @@ func (f *fitting) rows(number func(i int) int) (list []FittedRow) {
 
 func (f *fitting) predictive() (list []PredictiveBin) {
 	for b, observed := range f.histogram(f.y) {
-		values := f.counts[b]
-		slices.Sort(values)
-		q := func(p float64) float64 { return stat.Quantile(p, stat.Empirical, values, nil) }
-		list = append(list, PredictiveBin{From: f.edges[b], To: f.edges[b+1], Observed: observed, Q025: q(0.025), Median: q(0.5), Q975: q(0.975)})
+		q := quantiles(f.counts[b], 0.025, 0.5, 0.975)
+		list = append(list, PredictiveBin{From: f.edges[b], To: f.edges[b+1], Observed: observed, Q025: q[0], Median: q[1], Q975: q[2]})
+	}
+	return list
+}
+
+// quantiles returns, for each of some ascending shares, the smallest value that at least this share
+// of the values does not exceed. It reorders values.
+func quantiles(values []float64, shares ...float64) (list []float64) {
+	from := 0
+	for _, share := range shares {
+		at := max(int(math.Ceil(share*float64(len(values))))-1, 0)
+		rank.Place(values[from:], at-from)
+		list, from = append(list, values[at]), at
 	}
 	return list
 }

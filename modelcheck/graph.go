@@ -96,7 +96,8 @@ func copiesFindings(columns []Column, rows RowNames) []Finding {
 				values = append(values, v)
 			}
 		}
-		if len(values) < fewestRows || float64(distinct(values)) < mostlyDistinct*float64(len(values)) {
+		slices.Sort(values)
+		if len(values) < fewestRows || float64(len(slices.Compact(slices.Clone(values)))) < mostlyDistinct*float64(len(values)) {
 			continue
 		}
 		share := float64(len(copied)) / float64(n)

@@ -16,16 +16,20 @@ func sentinel(c Column, kind Kind, rows RowNames) (Finding, bool) {
 	if c.Indicator || kind == Binary || kind == Category {
 		return Finding{}, false
 	}
-	sorted := slices.Clone(c.Values)
-	slices.Sort(sorted)
-	values := slices.Compact(slices.Clone(sorted))
-	if len(values) < 3 {
+	if !differ(c.Values, 3) {
 		return Finding{}, false
 	}
-	last := len(values) - 1
-	for _, end := range []struct{ value, neighbour, far float64 }{
-		{values[0], values[1], values[last]}, {values[last], values[last-1], values[0]},
-	} {
+	low, high := slices.Min(c.Values), slices.Max(c.Values)
+	nextLow, nextHigh := high, low
+	for _, v := range c.Values {
+		if v > low {
+			nextLow = min(nextLow, v)
+		}
+		if v < high {
+			nextHigh = max(nextHigh, v)
+		}
+	}
+	for _, end := range []struct{ value, neighbour, far float64 }{{low, nextLow, high}, {high, nextHigh, low}} {
 		gap, others := math.Abs(end.neighbour-end.value), math.Abs(end.far-end.neighbour)
 		if !(gap > others) {
 			continue
@@ -38,7 +42,7 @@ func sentinel(c Column, kind Kind, rows RowNames) (Finding, bool) {
 		}
 		// Among counts, a code below 50 can be an ordinary value, far from other values by chance.
 		code := slices.Contains(codes, end.value) && !(kind == Count && math.Abs(end.value) < 50)
-		repeated := len(equalRows) > 1 && len(values) > 10 && gap > 2*others
+		repeated := len(equalRows) > 1 && differ(c.Values, 11) && gap > 2*others
 		if !code && !repeated {
 			continue
 		}

@@ -146,21 +146,24 @@ func nearConstant(c Column, rows RowNames) (Finding, bool) {
 	if n < fewestForValues {
 		return Finding{}, false
 	}
-	times := make(map[float64]int)
-	common, most := 0.0, 0
+	common, lead := 0.0, 0 // the value of more than half of the rows, if there is one (Boyer and Moore 1991)
 	for _, v := range c.Values {
-		times[v]++
-		if times[v] > most {
-			common, most = v, times[v]
+		switch {
+		case lead == 0:
+			common, lead = v, 1
+		case v == common:
+			lead++
+		default:
+			lead--
 		}
-	}
-	if n-most > max(1, n/200) {
-		return Finding{}, false
 	}
 	var others []int
 	for i, v := range c.Values {
-		if v != common {
-			others = append(others, i)
+		if v == common {
+			continue
+		}
+		if others = append(others, i); len(others) > max(1, n/200) {
+			return Finding{}, false
 		}
 	}
 	if len(others) == 0 { // a constant column is the intercept, or the command refuses it

@@ -42,15 +42,23 @@ func Place(values []float64, k int) {
 // Mid returns the ranks of values, counted from 1 for the smallest. Equal values get the average of
 // their ranks.
 func Mid(values []float64) []float64 {
-	order := Order(len(values), func(a, b int) int { return cmp.Compare(values[a], values[b]) })
+	type indexed struct {
+		value float64
+		index int
+	}
+	sorted := make([]indexed, len(values))
+	for i, v := range values {
+		sorted[i] = indexed{v, i}
+	}
+	slices.SortFunc(sorted, func(a, b indexed) int { return cmp.Or(cmp.Compare(a.value, b.value), a.index-b.index) })
 	ranks := make([]float64, len(values))
-	for from := 0; from < len(order); {
+	for from := 0; from < len(sorted); {
 		to := from + 1
-		for to < len(order) && values[order[to]] == values[order[from]] {
+		for to < len(sorted) && sorted[to].value == sorted[from].value {
 			to++
 		}
-		for _, i := range order[from:to] {
-			ranks[i] = float64(from+1+to) / 2
+		for _, equal := range sorted[from:to] {
+			ranks[equal.index] = float64(from+1+to) / 2
 		}
 		from = to
 	}

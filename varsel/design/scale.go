@@ -187,12 +187,30 @@ func (d *Design) Censored() bool {
 
 // inUnits undoes the scaling of a value, to 12 digits, so that equal values of the table stay
 // equal.
-func inUnits(value, mean, sd float64) float64 {
-	rounded, err := strconv.ParseFloat(strconv.FormatFloat(mean+sd*value, 'e', 11, 64), 64)
-	if err != nil {
-		return mean + sd*value // overflow of the rounding
+func inUnits(value, mean, sd float64) float64 { return rounded(mean + sd*value) }
+
+// rounded returns x to 12 digits.
+func rounded(x float64) float64 {
+	const digits, nearTie = 12, 1e-3
+	if size := math.Abs(x); size > 1e-6 && size < 1e9 {
+		// The digits are an integer divided by a power of ten. Both are exact, so that the quotient
+		// is the number nearest to the digits. Products have errors of up to nearTie/4.
+		places := digits
+		for below := 1.0; below <= size; below *= 10 {
+			places--
+		}
+		for below := 0.1; below > size; below /= 10 {
+			places++
+		}
+		if scaled := size * math.Pow10(places); math.Abs(scaled-math.Floor(scaled)-0.5) > nearTie {
+			return math.Copysign(math.Round(scaled)/math.Pow10(places), x)
+		}
 	}
-	return rounded
+	text, err := strconv.ParseFloat(strconv.FormatFloat(x, 'e', digits-1, 64), 64)
+	if err != nil {
+		return x // overflow of the rounding
+	}
+	return text
 }
 
 // Column returns column j of the design matrix in the units of the table, to 12 digits.
