@@ -12,6 +12,7 @@ func (in *RegressionInput) unordered(ctx context.Context, y []float64) (findings
 	responses := in.indicators(y)
 	checks := newChecks(responses, in.Predictors, in.Remedies, false)
 	checks.addCopies(in.Predictors)
+	checks.everyDraw = true
 	n := len(y)
 	mean, sd, replicate := make([]float64, len(in.Unordered)*n), make([]float64, len(in.Unordered)*n), make([]float64, n)
 	fitted, kept := make([]float64, len(in.Unordered)*n), newFitting(Category, y)

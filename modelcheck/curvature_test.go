@@ -92,6 +92,9 @@ func shapesAgainstLoops(t *testing.T, sizes bool) {
 	}
 	members := newShapes(r, columns, sizes, 2).list
 	for d := range draws {
+		if d%drawsAtOnce == 0 && want.settled() {
+			break
+		}
 		seen, drawn, mean := newSample(len(y)), newSample(len(y)), make([]float64, len(y))
 		for k := range mean {
 			mean[k] = 0.3 * float64(d)

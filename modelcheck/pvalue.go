@@ -66,6 +66,22 @@ func (f *family) p(member int) float64 {
 	return min(1, 2*min(share(f.upper[member]), share(f.lower[member])))
 }
 
+// settled reports whether the p-value of every member is above Level, whatever later draws say: a
+// p-value is never below its share of 1+MinDraws (Besag and Clifford 1991). Its family then has no
+// finding, and no effect on the findings of other families.
+func (f *family) settled() bool {
+	for k, upper := range f.upper {
+		count := 1 + upper
+		if f.twoSided {
+			count = 2 * min(count, 1+f.lower[k])
+		}
+		if float64(count) <= Level*(1+MinDraws) {
+			return false
+		}
+	}
+	return true
+}
+
 func (f *family) smallest() float64 {
 	p := 1.0
 	for k := range f.upper {

@@ -156,6 +156,7 @@ func Regression(ctx context.Context, in RegressionInput) (Report, error) {
 	r := response{name: in.Response.Name, noun: "response", y: y, kind: in.Kind, rowNames: rows, rows: in.Checked}
 	checks := newChecks([]*response{&r}, in.Predictors, in.Remedies, false)
 	checks.addCopies(in.Predictors)
+	checks.everyDraw = true
 	fitted, kept := make([]float64, len(y)), newFitting(in.Kind, y)
 	err := checks.run(ctx, func(d int, _ int, mean, sd, replicate []float64) {
 		in.Draw(d, mean, sd, replicate)
@@ -283,6 +284,7 @@ type check struct {
 	prepare func(d, place int)
 	// finish, if not nil, is called after a block of draws, and writes statistics of response j.
 	finish func(j int, observed, replicated [][]float64)
+	observed, replicated [drawsAtOnce][]float64 // statistics of all members in each draw of a block
 	// The members of response j are those from first[j] to first[j+1] − 1.
 	first []int
 	// finding returns the finding of a member, whose observed statistic has the given posterior
@@ -298,6 +300,8 @@ type checks struct {
 	responses []*response
 	list      []*check
 	remedies  Remedies
+	// everyDraw reports whether the caller needs all draws, and not only the findings.
+	everyDraw bool
 	// ignored reports whether the residuals of response j are not compared with a column in draw d.
 	// If ignored is nil, all columns are compared.
 	ignored func(d, j, column int) bool
@@ -313,14 +317,14 @@ type responseBlock struct {
 	seen, drawn         *sample
 }
 
-// run draws from the posterior and compares the statistics. draw writes the mean, the standard
-// deviation and the replicate of the rows of response j. run returns the error of ctx.
+// run draws from the posterior and compares the statistics, until no family can have a finding. draw
+// writes the mean, the standard deviation and the replicate of the rows of response j. run returns
+// the error of ctx.
 func (c *checks) run(ctx context.Context, draw func(d, j int, mean, sd, replicate []float64)) error {
-	observed, replicated := make([][][]float64, len(c.list)), make([][][]float64, len(c.list)) // [checks][block][members]
-	for k, check := range c.list {
-		for range drawsAtOnce {
-			observed[k] = append(observed[k], make([]float64, check.first[len(check.first)-1]))
-			replicated[k] = append(replicated[k], make([]float64, check.first[len(check.first)-1]))
+	for _, check := range c.list {
+		for place := range drawsAtOnce {
+			members := check.first[len(check.first)-1]
+			check.observed[place], check.replicated[place] = make([]float64, members), make([]float64, members)
 		}
 	}
 	blocks := make([]*responseBlock, len(c.responses))
@@ -332,7 +336,8 @@ func (c *checks) run(ctx context.Context, draw func(d, j int, mean, sd, replicat
 			blocks[j].mean[place], blocks[j].sd[place], blocks[j].replicate[place] = make([]float64, n), make([]float64, n), make([]float64, n)
 		}
 	}
-	for from := 0; from < MinDraws; from += drawsAtOnce {
+	open := slices.Clone(c.list)
+	for from := 0; from < MinDraws && (len(open) > 0 || c.everyDraw); from += drawsAtOnce {
 		block := min(drawsAtOnce, MinDraws-from)
 		for place := range block {
 			if err := ctx.Err(); err != nil {
@@ -341,44 +346,48 @@ func (c *checks) run(ctx context.Context, draw func(d, j int, mean, sd, replicat
 			for j, b := range blocks {
 				draw(from+place, j, b.mean[place], b.sd[place], b.replicate[place])
 			}
-			for _, check := range c.list {
+			for _, check := range open {
 				if check.prepare != nil {
 					check.prepare(from+place, place)
 				}
 			}
 		}
-		parallel.Run(len(blocks), func(j int) { c.compare(j, blocks[j], block, observed, replicated) })
-		for k, check := range c.list {
+		if len(open) == 0 {
+			continue
+		}
+		parallel.Run(len(blocks), func(j int) { c.responses[j].compare(j, blocks[j], block, open) })
+		for _, check := range open {
 			for place := range block {
-				check.add(observed[k][place], replicated[k][place])
+				check.add(check.observed[place], check.replicated[place])
 			}
 		}
+		open = slices.DeleteFunc(open, func(check *check) bool { return check.settled() })
 	}
 	return nil
 }
 
-func (c *checks) compare(j int, b *responseBlock, block int, observed, replicated [][][]float64) {
-	r := c.responses[j]
+// compare compares the draws in a block of r, which is response j.
+func (r *response) compare(j int, b *responseBlock, block int, list []*check) {
 	for place := range block {
 		b.seen.set(r.kind, r.y, b.mean[place], b.sd[place])
 		b.drawn.set(r.kind, b.replicate[place], b.mean[place], b.sd[place])
 		for i, residual := range b.seen.centred {
 			r.residual[i] += residual / MinDraws
 		}
-		for k, check := range c.list {
+		for _, check := range list {
 			if from, to := check.first[j], check.first[j+1]; from < to {
-				check.compare(j, place, b.seen, b.drawn, observed[k][place][from:to], replicated[k][place][from:to])
+				check.compare(j, place, b.seen, b.drawn, check.observed[place][from:to], check.replicated[place][from:to])
 			}
 		}
 	}
-	for k, check := range c.list {
+	for _, check := range list {
 		from, to := check.first[j], check.first[j+1]
 		if check.finish == nil || from == to {
 			continue
 		}
 		original, drawn := make([][]float64, block), make([][]float64, block)
 		for place := range block {
-			original[place], drawn[place] = observed[k][place][from:to], replicated[k][place][from:to]
+			original[place], drawn[place] = check.observed[place][from:to], check.replicated[place][from:to]
 		}
 		check.finish(j, original, drawn)
 	}
