@@ -86,14 +86,17 @@ type Result struct {
 
 // Smooth applies Pareto smoothing to log importance ratios, to which any constant may be added. The
 // input is not changed. If no weight is positive, LogMean is −Inf and ESS is 0.
-func Smooth(logWeights []float64) Result { return smooth(logWeights, true) }
+func Smooth(logWeights []float64) Result { return smooth(logWeights, 0, true) }
+
+// SmoothWithZeros is Smooth for a sample with further weights, which are zero.
+func SmoothWithZeros(logWeights []float64, zeros int) Result { return smooth(logWeights, zeros, true) }
 
 // SmoothAsPublished is Smooth with the cutoff of Vehtari et al. (2024), even if the cutoff is in
 // the bulk of the weights. Its results agree with the packages loo and ArviZ.
-func SmoothAsPublished(logWeights []float64) Result { return smooth(logWeights, false) }
+func SmoothAsPublished(logWeights []float64) Result { return smooth(logWeights, 0, false) }
 
-func smooth(logWeights []float64, raise bool) Result {
-	r := Result{LogWeights: slices.Clone(logWeights), K: math.Inf(1)}
+func smooth(logWeights []float64, zeros int, raise bool) Result {
+	r := Result{LogWeights: slices.Clone(logWeights), K: math.Inf(1), Zero: zeros}
 	var order []int // draws of positive weight
 	for i, l := range r.LogWeights {
 		switch {
@@ -106,7 +109,7 @@ func smooth(logWeights []float64, raise bool) Result {
 			order = append(order, i)
 		}
 	}
-	r.N = len(logWeights) - r.NonFinite
+	r.N = len(logWeights) + zeros - r.NonFinite
 	r.summarise(r.smoothTail(order, raise))
 	return r
 }
@@ -252,8 +255,8 @@ func LogMeanExp(logWeights []float64) (mean, se float64) {
 	return mean, se
 }
 
-// logMeanExp computes LogMeanExp for a number n of weights that can be smaller than the length of
-// the slice: draws that are left out are −Inf in the slice. It also returns the weights divided by
+// logMeanExp computes LogMeanExp for a number n of weights that can differ from the length of the
+// slice: draws that are left out are −Inf in the slice, and further weights are zero. It also returns the weights divided by
 // the largest weight, or nil if all weights are zero.
 func logMeanExp(logWeights []float64, n int) (mean, se float64, weights []float64) {
 	largest := math.Inf(-1)
@@ -270,7 +273,7 @@ func logMeanExp(logWeights []float64, n int) (mean, se float64, weights []float6
 		sum += weights[i]
 	}
 	average := sum / float64(n)
-	var deviations float64 // Σ (w − mean)²; the terms of left-out draws are subtracted below
+	var deviations float64 // Σ (w − mean)²; the terms of left-out draws are subtracted below, and of zeros added
 	for _, w := range weights {
 		deviations += (w - average) * (w - average)
 	}

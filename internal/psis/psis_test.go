@@ -376,3 +376,17 @@ func TestHeavyTailAboveTheBulk(t *testing.T) {
 		require.LessOrEqual(t, reliable, 5, "scale %g", scale)
 	}
 }
+
+// TestSmoothWithZeros checks that zero weights count, whether or not they are in the list.
+func TestSmoothWithZeros(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	logWeights := make([]float64, 500)
+	for i := range logWeights {
+		logWeights[i] = 0.4 * random.ExpFloat64()
+	}
+	want := Smooth(append(slices.Clone(logWeights), slices.Repeat([]float64{math.Inf(-1)}, 300)...))
+	got := SmoothWithZeros(logWeights, 300)
+	require.InEpsilon(t, want.LogMeanSE, got.LogMeanSE, 1e-12)
+	want.LogMeanSE, want.LogWeights = got.LogMeanSE, want.LogWeights[:500]
+	require.Equal(t, want, got)
+}

@@ -1,7 +1,6 @@
 package weighted
 
 import (
-	"maps"
 	"math"
 	"slices"
 
@@ -64,39 +63,17 @@ const (
 // fraction decreases with n, because many draws from a proposal with heavier tails than the
 // quantity have the right fourth moment. For them SD/√(2n) would be a quarter too large.
 func MomentsOf(weight, value, within []float64, group []int) Moments {
-	if !(effective(weight, group) >= fewestEffective) {
+	g := groupsOf(group, len(weight))
+	n := g.effective(weight)
+	if !(n >= fewestEffective) {
 		return Moments{math.NaN(), math.NaN(), math.NaN(), math.NaN()}
 	}
-	reliable := psis.ReliableFor(len(sums(weight, group)))
-	m := momentsOf(weight, value, within, group, reliable)
+	m := momentsOf(weight, value, within, g, psis.ReliableFor(g.count+g.empty))
 	if group == nil && within == nil {
-		n := effective(weight, nil)
 		normal := m.SD / math.Sqrt(2*n)
 		m.SDSE = math.Sqrt(m.SDSE*m.SDSE + fewDraws/(fewDraws+n)*math.Max(0, normal*normal-m.SDSE*m.SDSE))
 	}
 	return m
-}
-
-// effective returns the effective number of groups, or of draws if group is nil.
-func effective(weight []float64, group []int) float64 {
-	var mass, squares float64
-	for _, w := range sums(weight, group) {
-		mass += w
-		squares += w * w
-	}
-	return mass * mass / squares
-}
-
-// sums returns the sum of terms in each group, or the terms themselves if group is nil.
-func sums(terms []float64, group []int) []float64 {
-	if group == nil {
-		return terms
-	}
-	groupSums := make([]float64, slices.Max(group)+1)
-	for i, v := range terms {
-		groupSums[group[i]] += v
-	}
-	return groupSums
 }
 
 // MomentsOfChains estimates moments from draws of several chains. The argument chain holds the
@@ -106,21 +83,20 @@ func sums(terms []float64, group []int) []float64 {
 // effective draws. With 25 chains or more, the standard errors include a part for the tail beyond
 // the draws, from the k̂ of sums over chains.
 func MomentsOfChains(weight, value []float64, chain []int) Moments {
-	return momentsOf(weight, value, nil, chain, math.Inf(1))
+	return momentsOf(weight, value, nil, groupsOf(chain, len(weight)), math.Inf(1))
 }
 
 // Plain estimates moments of grouped draws as MomentsOf does, but reports them even if the draws
 // are too few or too unequal, and without the part of the errors for the tail beyond the draws.
 func Plain(weight, value []float64, group []int) Moments {
-	m, _, _ := plain(weight, value, nil, group)
+	m, _, _ := plain(weight, value, nil, groupsOf(group, len(weight)))
 	return m
 }
 
 // plain returns the moments without a limit for k̂ and without errors for the tail beyond the
 // draws. The result square holds the squared distance of each draw from the mean, and mass is the
 // sum of the weights. The values of the argument within, if it is not nil, are added to square.
-// Only draws of different groups are independent; if group is nil all draws are.
-func plain(weight, value, within []float64, group []int) (m Moments, square []float64, mass float64) {
+func plain(weight, value, within []float64, g groups) (m Moments, square []float64, mass float64) {
 	mean := 0.0
 	for i, w := range weight {
 		mass += w
@@ -128,33 +104,32 @@ func plain(weight, value, within []float64, group []int) (m Moments, square []fl
 	}
 	mean /= mass
 	square = make([]float64, len(weight))
-	deviation := newGroupedSum(group)
+	terms := make([]float64, len(weight))
 	var variance float64
 	for i, w := range weight {
 		distance := value[i] - mean
 		square[i] = distance * distance
-		deviation.add(i, w*distance)
+		terms[i] = w * distance
 		if within != nil {
 			square[i] += within[i]
 		}
 		variance += w * square[i]
 	}
 	variance /= mass
-	excess := newGroupedSum(group)
-	for i, w := range weight {
-		excess.add(i, w*(square[i]-variance))
-	}
-	m = Moments{Mean: mean, MeanSE: deviation.se() / mass, SD: math.Sqrt(variance)}
+	m = Moments{Mean: mean, MeanSE: g.se(terms) / mass, SD: math.Sqrt(variance)}
 	if m.SD > 0 {
-		m.SDSE = excess.se() / mass / (2 * m.SD)
+		for i, w := range weight {
+			terms[i] = w * (square[i] - variance)
+		}
+		m.SDSE = g.se(terms) / mass / (2 * m.SD)
 	}
 	return m, square, mass
 }
 
 // momentsOf estimates moments with errors for the tail beyond the draws. A moment is NaN if its k̂
 // is above both the argument most and the k̂ of the weights plus the constant heavier.
-func momentsOf(weight, value, within []float64, group []int, most float64) Moments {
-	m, square, mass := plain(weight, value, within, group)
+func momentsOf(weight, value, within []float64, g groups, most float64) Moments {
+	m, square, mass := plain(weight, value, within, g)
 	// smoothed smooths the sums over each group of the weights times a power of the squared
 	// distance.
 	smoothed := func(power float64) psis.Result {
@@ -162,11 +137,11 @@ func momentsOf(weight, value, within []float64, group []int, most float64) Momen
 		for i, w := range weight {
 			products[i] = w * math.Pow(square[i], power)
 		}
-		products = sums(products, group)
+		products = g.sums(products)
 		for i, v := range products {
 			products[i] = math.Log(v)
 		}
-		return psis.Smooth(products)
+		return psis.SmoothWithZeros(products, g.empty)
 	}
 	resolved := func(k float64) bool { return k <= most || k <= smoothed(0).K+heavier }
 	if m.SD == 0 {
@@ -194,38 +169,69 @@ func unreached(products psis.Result, share, mass float64) float64 {
 	return share * math.Exp(products.LogMean) * float64(products.N) / mass
 }
 
-// groupedSum is a sum of terms of mean zero. Terms of different groups are independent.
-type groupedSum struct {
-	group   []int           // number of the group of each term, from 0; nil if all are independent
-	sums    map[int]float64 // sum of the terms of each group, by number
-	squares float64         // sum of the squared terms, if group is nil
+// groups numbers the groups of draws. Only draws of different groups are independent.
+type groups struct {
+	of    []int // number of the group of each draw, from 0, in the given order; nil if all are independent
+	count int   // number of groups with draws
+	empty int   // number of other groups below the largest given number
 }
 
-func newGroupedSum(group []int) *groupedSum {
-	return &groupedSum{group: group, sums: map[int]float64{}}
-}
-
-func (s *groupedSum) add(i int, term float64) {
-	if s.group == nil {
-		s.squares += term * term
-		return
+// groupsOf leaves out the groups without draws. Each of the draws has a given group, from 0; a nil
+// group stands for independent draws.
+func groupsOf(group []int, draws int) groups {
+	if len(group) == 0 {
+		return groups{count: draws}
 	}
-	s.sums[s.group[i]] += term
+	g := groups{of: make([]int, draws)}
+	number := make([]int, slices.Max(group)+1)
+	for _, given := range group {
+		number[given] = 1
+	}
+	for given, used := range number {
+		number[given] = g.count
+		g.count += used
+	}
+	g.empty = len(number) - g.count
+	for i, given := range group {
+		g.of[i] = number[given]
+	}
+	return g
 }
 
-// se returns the standard error of the sum. It is NaN if there is a single group, whose terms sum
-// to zero.
-func (s *groupedSum) se() float64 {
-	if s.group == nil {
-		return math.Sqrt(s.squares)
+// sums returns the sum of terms in each group, or the terms themselves if all are independent.
+func (g groups) sums(terms []float64) []float64 {
+	if g.of == nil {
+		return terms
 	}
-	groups := float64(len(s.sums))
-	if groups < 2 {
+	groupSums := make([]float64, g.count)
+	for i, v := range terms {
+		groupSums[g.of[i]] += v
+	}
+	return groupSums
+}
+
+// effective returns the effective number of groups of weighted draws.
+func (g groups) effective(weight []float64) float64 {
+	var mass, squares float64
+	for _, w := range g.sums(weight) {
+		mass += w
+		squares += w * w
+	}
+	return mass * mass / squares
+}
+
+// se returns the standard error of the sum of terms of mean zero. It is NaN if there is a single
+// group, whose terms sum to zero.
+func (g groups) se(terms []float64) float64 {
+	var squares float64
+	for _, sum := range g.sums(terms) {
+		squares += sum * sum
+	}
+	switch {
+	case g.of == nil:
+		return math.Sqrt(squares)
+	case g.count < 2:
 		return math.NaN()
 	}
-	var squares float64
-	for _, g := range slices.Sorted(maps.Keys(s.sums)) {
-		squares += s.sums[g] * s.sums[g]
-	}
-	return math.Sqrt(squares * groups / (groups - 1))
+	return math.Sqrt(squares * float64(g.count) / float64(g.count-1))
 }

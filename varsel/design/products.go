@@ -14,7 +14,8 @@ import (
 // Products holds the inner products of the D columns of a design with each other and with the
 // response. With them a model of k columns takes about k³ operations, whatever the number of rows.
 type Products struct {
-	// Inner returns the inner product of two columns, by their numbers.
+	// Inner returns the inner product of two columns, by their numbers. It is faster if the first
+	// number stays the same.
 	Inner func(j, k int) float64
 	// Stored reports whether all inner products are stored, so that Inner takes no work.
 	Stored bool
@@ -52,7 +53,12 @@ func NewProducts(columns [][]float64, y []float64, beyond float64) *Products {
 	vectors := kernel.VectorsOf[float64](kernel.Detect())
 	all, inner := slices.Concat(columns...), make([]float64, count*count)
 	parallel.Run(count, func(j int) { vectors.DotRows(inner[j*count:j*count+j+1], all[:(j+1)*rows], rows, columns[j]) })
-	p.Inner = func(j, k int) float64 { return inner[max(j, k)*count+min(j, k)] }
+	for j := range count {
+		for k := range j {
+			inner[k*count+j] = inner[j*count+k]
+		}
+	}
+	p.Inner = func(j, k int) float64 { return inner[j*count+k] }
 	return p
 }
 

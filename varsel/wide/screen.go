@@ -283,6 +283,9 @@ func (f *screenFit) evidences(model []int) []float64 {
 func (f *screenFit) evidence(columns []int, cross, solved *mat.Dense, theta *mat.VecDense) float64 {
 	t := f.target
 	n := len(columns)
+	if n == 1 {
+		return f.evidenceOf(columns[0], cross.RawRowView(columns[0]), solved, theta)
+	}
 	information, score := mat.NewSymDense(n, nil), mat.NewVecDense(n, nil)
 	logPrior := 0.0
 	for a, j := range columns {
@@ -308,10 +311,6 @@ func (f *screenFit) evidence(columns []int, cross, solved *mat.Dense, theta *mat
 			information.SetSym(a, b, sum)
 		}
 	}
-	if n == 1 {
-		s, g := math.Max(information.At(0, 0), 1/(t.SD[columns[0]]*t.SD[columns[0]])), score.AtVec(0)
-		return (logPrior-math.Log(s))/2 + g*g/s/2
-	}
 	var cholesky mat.Cholesky
 	if !cholesky.Factorize(information) {
 		return math.Inf(-1) // the columns repeat present columns
@@ -319,6 +318,19 @@ func (f *screenFit) evidence(columns []int, cross, solved *mat.Dense, theta *mat
 	var step mat.VecDense
 	_ = cholesky.SolveVecTo(&step, score)
 	return (logPrior-cholesky.LogDet())/2 + mat.Dot(score, &step)/2
+}
+
+// evidenceOf returns the same as evidence for a single column j, where row is row j of C.
+func (f *screenFit) evidenceOf(j int, row []float64, solved *mat.Dense, theta *mat.VecDense) float64 {
+	precision := 1 / (f.target.SD[j] * f.target.SD[j])
+	score, information := f.inner[j], f.squares[j]+precision
+	raw := solved.RawMatrix()
+	for c, x := range row {
+		score -= x * theta.AtVec(c)
+		information -= x * raw.Data[c*raw.Stride+j]
+	}
+	information = math.Max(information, precision)
+	return (-2*math.Log(f.target.SD[j])-math.Log(information))/2 + score*score/information/2
 }
 
 // scaleMode returns the mode of log σ given the linear predictors.
