@@ -115,10 +115,13 @@ const (
 // processes may share. This process alone computes a single chunk: chains ask for the evidences of
 // one step at a time, which take less time than sharing a file.
 func (e *Engine) evidences(ctx context.Context, codes [][]int32, progress func(done int)) ([]Evidence, error) {
+	all := make([]Evidence, len(codes))
 	var fresh [][]int32
-	for _, code := range codes {
-		if _, known := e.found[space.Key(code)]; !known {
-			fresh = append(fresh, code)
+	var at []int // index of each fresh code
+	for i, code := range codes {
+		var known bool
+		if all[i], known = e.found[space.Key(code)]; !known {
+			fresh, at = append(fresh, code), append(at, i)
 		}
 	}
 	chunks, together := slices.Collect(slices.Chunk(fresh, evidenceChunk)), sharedChunks
@@ -143,17 +146,13 @@ func (e *Engine) evidences(ctx context.Context, codes [][]int32, progress func(d
 		}
 		for k, chunk := range group {
 			for i, code := range chunk {
-				e.found[space.Key(code)] = pieces[k][i]
+				e.found[space.Key(code)], all[at[i]] = pieces[k][i], pieces[k][i]
 			}
-			done += len(chunk)
+			at, done = at[len(chunk):], done+len(chunk)
 		}
 		if progress != nil {
 			progress(done)
 		}
-	}
-	all := make([]Evidence, len(codes))
-	for i, code := range codes {
-		all[i] = e.found[space.Key(code)]
 	}
 	return all, nil
 }

@@ -18,7 +18,8 @@ func ListModels(sp Space) (codes [][]int32) {
 
 // Key converts a code to a key for maps.
 func Key(code []int32) string {
-	key := make([]byte, 0, 4*len(code))
+	var room [256]byte // no allocation for codes of up to 64 sites
+	key := room[:0]
 	for _, outcome := range code {
 		key = binary.LittleEndian.AppendUint32(key, uint32(outcome))
 	}

@@ -240,8 +240,14 @@ func (t *SlotTarget) bits() *Target { return t.base }
 // active returns the coordinates of the model of a code.
 func (t *SlotTarget) active(code []int32) regression.Active {
 	fixed, width := t.space.Fixed(), t.space.Width()
-	a := regression.Active{Scale: t.scaleCoordinate()}
-	for j, on := range t.space.MaskRow(code, nil) {
+	mask, count := t.space.MaskRow(code, nil), 0
+	for _, on := range mask {
+		if on {
+			count++
+		}
+	}
+	a := regression.NewActive(count, t.scaleCoordinate())
+	for j, on := range mask {
 		column := j
 		if j >= fixed {
 			column = fixed + int(code[(j-fixed)/width])*width + (j-fixed)%width

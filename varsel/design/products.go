@@ -66,12 +66,12 @@ func NewProducts(columns [][]float64, y []float64, beyond float64) *Products {
 // L⁻¹X'y. ok is false if a pivot is at most the fraction share of its diagonal entry of X'X.
 func (p *Products) factor(columns []int, share float64) (factor dense.Factor, y []float64, ok bool) {
 	k := len(columns)
-	inner := make([]float64, k*k)
+	inner, y := make([]float64, k*k), make([]float64, k)
 	for a, j := range columns {
 		for b, other := range columns[:a+1] {
 			inner[a*k+b] = p.Inner(j, other)
 		}
-		y = append(y, p.Linear[j])
+		y[a] = p.Linear[j]
 	}
 	if factor, ok = dense.Factorize(inner, k, share); ok {
 		factor.SolveLower(y)
@@ -117,8 +117,10 @@ func (p *Products) Model(columns []int) (r [][]float64, y []float64, left float6
 	if !ok {
 		return nil, nil, 0, false
 	}
+	numbers := make([]float64, len(columns)*len(columns))
+	r = make([][]float64, len(columns))
 	for a := range columns {
-		r = append(r, make([]float64, len(columns)))
+		r[a] = numbers[a*len(columns) : (a+1)*len(columns)]
 		for b := range a + 1 {
 			r[a][b] = factor.At(a, b)
 		}

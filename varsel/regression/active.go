@@ -16,6 +16,15 @@ type Active struct {
 	Scale       int         // coordinate of log σ; −1 if it is known, or there is none
 }
 
+// NewActive returns a model without coefficients, with room for k of them.
+func NewActive(k, scale int) Active {
+	numbers, indices := make([]float64, 2*k), make([]int, 2*k)
+	return Active{
+		Coordinates: indices[:0:k], Columns: make([][]float64, 0, k), Places: indices[k:k],
+		Mean: numbers[:0:k], SD: numbers[k:k], Scale: scale,
+	}
+}
+
 // Add appends a coordinate with its column and its prior.
 func (a *Active) Add(coordinate int, column []float64, mean, sd float64) {
 	a.Coordinates, a.Columns = append(a.Coordinates, coordinate), append(a.Columns, column)

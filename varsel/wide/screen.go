@@ -227,7 +227,8 @@ func (f *screenFit) find(model []int) {
 	}
 }
 
-func (f *screenFit) active(columns []int) (a regression.Active) {
+func (f *screenFit) active(columns []int) regression.Active {
+	a := regression.NewActive(len(columns), 0)
 	for _, j := range columns {
 		f.target.Include(&a, j, j)
 	}
