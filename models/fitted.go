@@ -137,7 +137,11 @@ func (w *modelWeights) certificateTo(ctx context.Context, cfg Config) (*Certific
 				return nil, err
 			}
 			cfg.report(min(w.draws, cfg.Draws), cfg.Draws)
-			if smoothed, _, _ := w.smoothWeights(); smoothed.ESS >= effective || w.draws >= fittedDraws && smoothed.K > psis.Reliable || cfg.overdue() {
+			smoothed, _, _ := w.smoothWeights()
+			if decided := cfg.Preliminary && smoothed.K <= psis.FiniteVariance; decided && smoothed.ESS >= effective/4 {
+				break // few draws show that the weights are good, and how many draws the answer needs
+			}
+			if smoothed.ESS >= effective || w.draws >= fittedDraws && smoothed.K > psis.Reliable || cfg.overdue() {
 				break
 			}
 		}

@@ -183,17 +183,17 @@ func groupsOf(group []int, draws int) groups {
 		return groups{count: draws}
 	}
 	g := groups{of: make([]int, draws)}
-	number := make([]int, slices.Max(group)+1)
+	number := make([]int32, slices.Max(group)+1)
 	for _, given := range group {
 		number[given] = 1
 	}
 	for given, used := range number {
-		number[given] = g.count
-		g.count += used
+		number[given] = int32(g.count)
+		g.count += int(used)
 	}
 	g.empty = len(number) - g.count
 	for i, given := range group {
-		g.of[i] = number[given]
+		g.of[i] = int(number[given])
 	}
 	return g
 }
