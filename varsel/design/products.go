@@ -3,6 +3,7 @@ package design
 import (
 	"math"
 	"slices"
+	"sync/atomic"
 
 	"gonum.org/v1/gonum/floats"
 
@@ -15,8 +16,11 @@ import (
 // response. With them a model of k columns takes about k³ operations, whatever the number of rows.
 type Products struct {
 	// Inner returns the inner product of two columns, by their numbers. It is faster if the first
-	// number stays the same.
+	// number stays the same, and after a call of Row for one of the columns. Both may be called
+	// from several goroutines.
 	Inner func(j, k int) float64
+	// Row returns the inner products of a column with all columns, which must not be changed.
+	Row func(j int) []float64
 	// Stored reports whether all inner products are stored, so that Inner takes no work.
 	Stored bool
 	// Linear holds the inner products of the columns with the response [D].
@@ -34,7 +38,8 @@ type Products struct {
 // limits.
 const rowsPivot, rowsLeft = 1e-4, 1e-2
 
-// mostStored is the largest number of inner products that are stored, 64 MiB.
+// mostStored is the largest number of inner products that are stored, 64 MiB. If there are more, the
+// first rows that are asked for are stored.
 const mostStored = 1 << 23
 
 // NewProducts returns the inner products of columns [D][n] and the response y [n]. The argument
@@ -47,7 +52,7 @@ func NewProducts(columns [][]float64, y []float64, beyond float64) *Products {
 		p.Linear[j] = floats.Dot(column, y)
 	}
 	if !p.Stored {
-		p.Inner = func(j, k int) float64 { return floats.Dot(columns[j], columns[k]) }
+		p.storeRows(columns)
 		return p
 	}
 	vectors := kernel.VectorsOf[float64](kernel.Detect())
@@ -59,7 +64,42 @@ func NewProducts(columns [][]float64, y []float64, beyond float64) *Products {
 		}
 	}
 	p.Inner = func(j, k int) float64 { return inner[j*count+k] }
+	p.Row = func(j int) []float64 { return inner[j*count : (j+1)*count] }
 	return p
+}
+
+// storeRows sets Inner and Row for columns of which not all inner products fit in memory.
+func (p *Products) storeRows(columns [][]float64) {
+	rows, squares := make([]atomic.Pointer[[]float64], len(columns)), make([]float64, len(columns))
+	for j, column := range columns {
+		squares[j] = floats.Dot(column, column)
+	}
+	var stored atomic.Int64
+	p.Inner = func(j, k int) float64 {
+		if j == k {
+			return squares[j]
+		}
+		if row := rows[j].Load(); row != nil {
+			return (*row)[k]
+		}
+		if row := rows[k].Load(); row != nil {
+			return (*row)[j]
+		}
+		return floats.Dot(columns[j], columns[k])
+	}
+	p.Row = func(j int) []float64 {
+		if row := rows[j].Load(); row != nil {
+			return *row
+		}
+		row := make([]float64, len(columns))
+		for k, column := range columns {
+			row[k] = floats.Dot(columns[j], column)
+		}
+		if stored.Add(int64(len(row))) <= mostStored {
+			rows[j].Store(&row)
+		}
+		return row
+	}
 }
 
 // factor returns the Cholesky factor L of X'X, where X has the given columns of the design, and

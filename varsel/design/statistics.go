@@ -222,7 +222,14 @@ func (s *Statistics) Inner(j, k int) float64 {
 
 // Products returns the inner products of the columns of the design.
 func (s *Statistics) Products() *Products {
-	return &Products{Inner: s.Inner, Stored: true, Linear: s.Linear, squares: float64(s.Rows-1) * s.Explained, beyond: s.unexplained(), leastPivot: leastPivot, leastLeft: leastLeftOfModel}
+	row := func(j int) []float64 {
+		row := make([]float64, len(s.Linear))
+		for k := range row {
+			row[k] = s.Inner(j, k)
+		}
+		return row
+	}
+	return &Products{Inner: s.Inner, Row: row, Stored: true, Linear: s.Linear, squares: float64(s.Rows-1) * s.Explained, beyond: s.unexplained(), leastPivot: leastPivot, leastLeft: leastLeftOfModel}
 }
 
 // shrink shrinks the correlations, as Statistics.Shrink says. If drop is set it drops duplicates;

@@ -7,6 +7,7 @@ import (
 
 	"gonum.org/v1/gonum/floats"
 
+	"github.com/transdim/vti/internal/kernel"
 	"github.com/transdim/vti/internal/parallel"
 	"github.com/transdim/vti/internal/stream"
 	"github.com/transdim/vti/varsel/design"
@@ -278,19 +279,37 @@ func (s *jointScan) best(most int) []jointGain {
 	}
 	heaps := make([][]jointGain, scanHeaps)
 	parallel.Run(scanHeaps, func(k int) {
-		products := make([]float64, scanTile)
+		products := make([]float64, scanTile*scanTile)
 		h := &bestJoint{most: most, scan: s, least: leastBeyond}
 		for i := k; i < len(tiles); i += scanHeaps {
-			from, to := tiles[i].second, min(tiles[i].second+scanTile, count)
-			for c := tiles[i].first; c < min(tiles[i].first+scanTile, to-1); c++ {
-				from := max(from, c+1)
-				s.inners(products[:to-from], c, from, s.short, s.lengths)
-				h.look(c, from, products[:to-from])
+			first, second := tiles[i].first, tiles[i].second
+			rows, width := min(scanTile, count-first), min(scanTile, count-second)
+			s.tile(products, first, second, rows, width)
+			for c := range rows {
+				from := max(0, first+c+1-second)
+				h.look(first+c, second+from, products[c*width+min(from, width):(c+1)*width])
 			}
 		}
 		heaps[k] = h.sets
 	})
 	return bestOf(most, slices.Concat(heaps...))
+}
+
+// tile computes the inner products of some columns with some others, with rows added up: of the
+// given numbers of columns from first and from second on.
+func (s *jointScan) tile(to []float64, first, second, rows, width int) {
+	if s.known != nil {
+		for c := range rows {
+			s.inners(to[c*width:(c+1)*width], first+c, second, s.short, s.lengths)
+		}
+		return
+	}
+	plan := kernel.NewProductPlan[float64](kernel.Detect(), rows, s.lengths, width, nil, nil)
+	part := func(from, count int) kernel.Matrix[float64] {
+		return kernel.Dense(s.short[from*s.lengths:(from+count)*s.lengths], count, s.lengths)
+	}
+	shared, local := make([]float64, plan.SharedScratch()), make([]float64, plan.LocalScratch())
+	plan.Run(kernel.Dense(to[:rows*width], rows, width), part(first, rows), part(second, width).Transpose(), false, nil, shared, local)
 }
 
 // bestOf returns the best of all sets, the best one first. The argument most bounds their number.

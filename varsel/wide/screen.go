@@ -218,7 +218,7 @@ func (f *screenFit) find(model []int) {
 	floats.Sub(f.response, offset)
 	f.squares, f.inner = make([]float64, dim), make([]float64, dim)
 	for j, x := range t.Columns {
-		if known := t.Stored(); known != nil && j != t.Scale {
+		if known := t.Products; known != nil && j != t.Scale {
 			f.squares[j], f.inner[j] = f.weights[0]*known.Inner(j, j), f.weights[0]*known.Linear[j]
 			continue
 		}
@@ -251,10 +251,10 @@ func (f *screenFit) evidences(model []int) []float64 {
 	_ = cholesky.SolveVecTo(&theta, right)
 	rows := len(f.weights)
 	cross := mat.NewDense(len(t.Columns), right.Len(), nil) // x_j' W X_A
-	if known := t.Stored(); known != nil {
+	if known := t.Products; known != nil {
 		for k, column := range a.Places {
-			for j := range known.Linear {
-				cross.Set(j, k, f.weights[0]*known.Inner(column, j))
+			for j, inner := range known.Row(column) {
+				cross.Set(j, k, f.weights[0]*inner)
 			}
 		}
 	} else {
