@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"sync"
 	"sync/atomic"
 
 	"gonum.org/v1/gonum/floats"
@@ -39,8 +40,10 @@ type births struct {
 	total   float64      // number of observations
 	slab    float64      // prior variance of the coefficient of an item
 	ridge   []float64    // prior variances of the fixed columns
+	blocks  sync.Mutex   // held while a block of inner products is computed
 	room    atomic.Int64 // number of inner products for which there is memory left
 	kept    []atomic.Pointer[[]float64]
+	visits  sync.Pool // of *visits, for one sweep at a time
 }
 
 // Settings of the process. Half and twice these values give the same answers
@@ -120,6 +123,9 @@ func (b *births) products(c int) []float64 {
 	if known := b.kept[c].Load(); known != nil {
 		return *known
 	}
+	if count := len(b.norms); b.columns != nil && count*count <= keptProducts {
+		return b.blockProducts(c)
+	}
 	row := make([]float64, len(b.norms))
 	if known := b.target.Stored(); known != nil {
 		for i, other := range b.places {
@@ -132,6 +138,35 @@ func (b *births) products(c int) []float64 {
 		b.kept[c].Store(&row)
 	}
 	return row
+}
+
+// productBlock is the number of columns whose inner products with all columns are computed at a time.
+// A block takes hardly longer than one column, since all columns are read from memory.
+const productBlock = 16
+
+// blockProducts returns the inner products of column c with all columns, and keeps the inner products
+// of the columns beside it.
+func (b *births) blockProducts(c int) []float64 {
+	b.blocks.Lock()
+	defer b.blocks.Unlock()
+	if known := b.kept[c].Load(); known != nil {
+		return *known
+	}
+	count := len(b.norms)
+	width := min(productBlock, count)
+	first := min(c/width*width, count-width)
+	plan := kernel.NewProductPlan[float64](kernel.Detect(), count, b.rows, width, nil, nil)
+	products, shared, local := make([]float64, count*width), make([]float64, plan.SharedScratch()), make([]float64, plan.LocalScratch())
+	block := kernel.Dense(b.columns[first*b.rows:(first+width)*b.rows], width, b.rows)
+	plan.Run(kernel.Dense(products, count, width), kernel.Dense(b.columns, count, b.rows), block.Transpose(), false, nil, shared, local)
+	for k := range width {
+		row := make([]float64, count)
+		for i := range row {
+			row[i] = products[i*width+k]
+		}
+		b.kept[first+k].CompareAndSwap(nil, &row)
+	}
+	return *b.kept[c].Load()
 }
 
 // Prior draws a model from the prior, with log σ at its prior mean.
@@ -158,8 +193,7 @@ func (b *births) state(items []int) (*birthState, error) {
 	if b.target.Scale >= 0 {
 		s.logSigma = b.target.Mean[b.target.Scale]
 	}
-	s.grown, s.linear, s.odds = make([]float64, count), make([]float64, count), make([]float64, count)
-	s.sums, s.work, s.other = make([]float64, (count+oddsBlock-1)/oddsBlock), make([]float64, oddsBlock), make([]float64, oddsBlock)
+	s.modelOdds, s.work, s.other = newModelOdds(count), make([]float64, oddsBlock), make([]float64, oddsBlock)
 	for c := range b.fixed {
 		s.join(c)
 	}
@@ -172,20 +206,15 @@ func (b *births) state(items []int) (*birthState, error) {
 	return s, nil
 }
 
-// birthState is a model with a noise scale. With V the covariance of the responses y given the
-// model, and s² the prior variance of the coefficient of an item, grown and linear hold 1 + s²
-// x'V⁻¹x and x'V⁻¹y for all columns x [C].
+// birthState is a model with a noise scale.
 type birthState struct {
 	*births
-	members     []int // columns of the members of the model, the fixed columns first
-	rowsOf      [][]float64
-	memberIndex []int // index of each column in members, or −1
-	logSigma    float64
-	// logEvidence is log p(y | m, σ)
-	logEvidence                float64
-	grown, linear              []float64
-	odds, sums                 []float64    // numbers in proportion to the odds of adding each column, and their sums over blocks of columns
-	sum                        float64      // of odds
+	*modelOdds                         // of the model
+	visits                     *visits // of the present sweep
+	members                    []int   // columns of the members of the model, the fixed columns first
+	rowsOf                     [][]float64
+	memberIndex                []int // index of each column in members, or −1
+	logSigma                   float64
 	work, other                []float64    // scratch [oddsBlock]
 	factor                     dense.Factor // Cholesky factor for the members, kept in triangle
 	triangle, projected, inner []float64
@@ -316,8 +345,13 @@ func (s *birthState) pick(u float64) int {
 
 // Sweep runs the process for sweepTime, and then moves the noise scale.
 func (s *birthState) Sweep(power float64, random *rand.Rand) (logEvidence float64) {
+	began := s.modelOdds
+	s.beginVisits()
 	for left := float64(sweepTime); ; {
-		births, deaths := s.rates(power), float64(len(s.members)-s.fixed)
+		if !s.rated {
+			s.rate, s.rated = s.rates(power), true
+		}
+		births, deaths := s.rate, float64(len(s.members)-s.fixed)
 		if math.IsNaN(births) { // rounding errors exceed the part of a column that the model does not explain; the caller reports this
 			return births
 		}
@@ -331,6 +365,8 @@ func (s *birthState) Sweep(power float64, random *rand.Rand) (logEvidence float6
 		}
 	}
 	updated := s.logEvidence
+	s.births.visits.Put(s.visits)
+	s.modelOdds, s.visits = began, nil
 	if s.logEvidence = s.evidenceAt(s.logSigma); !(math.Abs(updated-s.logEvidence) <= jumpError) {
 		return math.NaN()
 	}
@@ -356,11 +392,13 @@ func (s *birthState) Sweep(power float64, random *rand.Rand) (logEvidence float6
 // Clone returns a copy.
 func (s *birthState) Clone() rjmcmc.CollapsedState {
 	c := *s
+	odds := *s.modelOdds
+	c.modelOdds = &odds
 	for _, numbers := range []*[]float64{&c.grown, &c.linear, &c.odds, &c.sums, &c.work, &c.other} {
 		*numbers = slices.Clone(*numbers)
 	}
 	c.members, c.rowsOf, c.memberIndex = slices.Clone(s.members), slices.Clone(s.rowsOf), slices.Clone(s.memberIndex)
-	c.triangle, c.projected, c.inner = nil, nil, nil
+	c.triangle, c.projected, c.inner, c.visits = nil, nil, nil, nil
 	return &c
 }
 

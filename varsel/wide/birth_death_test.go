@@ -66,8 +66,8 @@ func TestSweepWithoutOddsEnds(t *testing.T) {
 	for _, power := range []float64{1, 0.8} {
 		s := &birthState{
 			births: &births{target: Lists{Space: lists}, prior: space.LogTerms{Sizes: []float64{0, 0, 0}}, slab: 1},
-			grown:  []float64{2, -1, 2}, linear: []float64{1, 1, 1}, odds: make([]float64, 3),
-			sums: make([]float64, 1), work: make([]float64, oddsBlock), other: make([]float64, oddsBlock),
+			work:   make([]float64, oddsBlock), other: make([]float64, oddsBlock),
+			modelOdds: &modelOdds{grown: []float64{2, -1, 2}, linear: []float64{1, 1, 1}, odds: make([]float64, 3), sums: make([]float64, 1)},
 		}
 		require.True(t, math.IsNaN(s.Sweep(power, rand.New(rand.NewPCG(1, 2)))))
 	}

@@ -87,6 +87,25 @@ func (s *birthState) refresh() bool {
 
 // flip removes column c from the model if it is a member, and adds it otherwise.
 func (s *birthState) flip(c int) {
+	if s.visits == nil {
+		s.beginVisits()
+	}
+	to, known := s.visits.after(s.modelOdds, c)
+	precise := known || s.update(c, to)
+	s.modelOdds = to
+	if s.memberIndex[c] < 0 {
+		s.join(c)
+	} else {
+		s.leave(c)
+	}
+	if !precise {
+		s.refresh()
+	}
+}
+
+// update computes the odds of the model that differs in column c. It returns false, and computes
+// nothing, if rounding errors would be too large.
+func (s *birthState) update(c int, to *modelOdds) (precise bool) {
 	s.factorise(s.logSigma)
 	k := len(s.members)
 	weights := slices.Grow(s.projected[:0], k)[:k]
@@ -110,12 +129,10 @@ func (s *birthState) flip(c int) {
 		along, grown = s.ofMember(at)
 	}
 	if grown < leastGrown {
-		s.leave(c)
-		s.refresh()
-		return
+		return false
 	}
 	gain := sign * s.slab / grown
-	s.logEvidence += 0.5*gain*along*along - 0.5*math.Log(grown)
+	to.logEvidence = s.logEvidence + 0.5*gain*along*along - 0.5*math.Log(grown)
 	for b := range s.sums {
 		first, last := s.block(b)
 		// the inner products of σ² V⁻¹x, where x is column c, with the columns of the block
@@ -124,15 +141,11 @@ func (s *birthState) flip(c int) {
 			vectors.AddScaled(other, from, row[first:last], -weights[a])
 			from = other
 		}
-		vectors.AddScaled(s.linear[first:last], s.linear[first:last], from, -gain*along*precision)
+		vectors.AddScaled(to.linear[first:last], s.linear[first:last], from, -gain*along*precision)
 		vectors.Mul(other, from, from)
-		vectors.AddScaled(s.grown[first:last], s.grown[first:last], other, -gain*s.slab*precision*precision)
+		vectors.AddScaled(to.grown[first:last], s.grown[first:last], other, -gain*s.slab*precision*precision)
 	}
-	if sign > 0 {
-		s.join(c)
-	} else {
-		s.leave(c)
-	}
+	return true
 }
 
 // ofMember returns x'V⁻¹y and 1 − s² x'V⁻¹x for the column x of a member of the model, without the
