@@ -151,28 +151,33 @@ func length(x []float64) float64 {
 // sweeps (Drmač and Veselić 2008).
 func orthogonalise(lines [][]float64, c []float64) {
 	const sweeps = 40 // 2 to 5 are enough
+	// After a sweep with angles and cosines between lines of at most small, the cosines are at most
+	// small², a rounding error.
+	const small = 0x1p-27
 	if len(lines) == 0 {
 		return
 	}
 	tolerance := 0x1p-52 * math.Sqrt(float64(len(lines[0])))
-	squares := make([]float64, len(lines))
+	squares, lengths := make([]float64, len(lines)), make([]float64, len(lines))
 	for i, line := range lines {
 		squares[i] = floats.Dot(line, line)
+		lengths[i] = math.Sqrt(squares[i])
 	}
 	for range sweeps {
 		rotated := false
 		for i := range lines {
 			for j := range i {
 				inner := floats.Dot(lines[i], lines[j])
-				if math.Abs(inner) <= tolerance*math.Sqrt(squares[i])*math.Sqrt(squares[j]) {
+				if math.Abs(inner) <= tolerance*lengths[i]*lengths[j] {
 					continue
 				}
-				rotated = true
 				cotangent := (squares[j] - squares[i]) / (2 * inner) // cotangent of twice the angle of the rotation
 				tangent := math.Copysign(1, cotangent) / (math.Abs(cotangent) + math.Sqrt(1+cotangent*cotangent))
+				rotated = rotated || math.Abs(tangent) > small || math.Abs(inner) > small*lengths[i]*lengths[j]
 				cos := 1 / math.Sqrt(1+tangent*tangent)
 				sin := cos * tangent
 				squares[i], squares[j] = rotate(lines[i], lines[j], cos, sin)
+				lengths[i], lengths[j] = math.Sqrt(squares[i]), math.Sqrt(squares[j])
 				c[i], c[j] = cos*c[i]-sin*c[j], sin*c[i]+cos*c[j]
 			}
 		}
