@@ -39,6 +39,11 @@ const (
 	// nearShare of all draws is made.
 	fittedCentres = 1 << 10
 	nearShare     = 0.4
+	// guessModels is the number of models of the chains in which the odds of all items are computed
+	// (Known.Enters). guessShare is the number of draws that the probabilities from these odds
+	// count for in the fit, as a multiple of the number of draws.
+	guessModels = 64
+	guessShare  = 4
 	// chainsError is a standard error. Chains can confirm an answer only if all their probabilities
 	// have standard errors of at most this size.
 	chainsError = 0.05
@@ -198,13 +203,17 @@ func (x *Visited) fitTo(ctx context.Context, asItems items, chains *rjmcmc.Model
 			even = append(even, set)
 		}
 	}
+	guess, guessDraws, err := x.guesses(ctx, asItems, even, chains.Weights(), x.random(stream+"/guess"))
+	if err != nil {
+		return fittedModels{}, err
+	}
 	random := x.random(stream + "/fit")
 	fit := func() fittedModels {
 		centres := make([][]int32, min(fittedCentres, len(even)))
 		for k := range centres {
 			centres[k] = even[random.IntN(len(even))]
 		}
-		return fittedModels{asItems, x.members(), modeldist.FitConditionals(even, chains.Weights()), modeldist.NewNeighbours(centres, chains.Weights())}
+		return fittedModels{asItems, x.members(), modeldist.FitConditionals(even, guess, guessDraws(len(even))), modeldist.NewNeighbours(centres, guess)}
 	}
 	first := fit()
 	w := &modelWeights{Visited: x, reference: first, source: random}
@@ -221,6 +230,43 @@ func (x *Visited) fitTo(ctx context.Context, asItems items, chains *rjmcmc.Model
 		even = append(even, first.set(x.codes[w.positions[i]]))
 	}
 	return fit(), nil
+}
+
+// guesses returns a guessed inclusion probability of each item, and the number of draws that it
+// counts for in a fit to n draws. A guess is the mean probability of the item in some of sets,
+// drawn at random, given the other items (Rao–Blackwell). If it is unknown it is the item's weight
+// in proposals of the chains, an estimate from few models.
+func (x *Visited) guesses(ctx context.Context, asItems items, sets [][]int32, weights []float64, random *rand.Rand) (guess []float64, draws func(n int) float64, err error) {
+	if x.Known.Enters == nil {
+		return weights, func(int) float64 { return 0.5 }, nil
+	}
+	var codes [][]int32
+	times := map[string]float64{}
+	for range guessModels {
+		code := asItems.code(sets[random.IntN(len(sets))])
+		if times[space.Key(code)]++; times[space.Key(code)] == 1 {
+			codes = append(codes, code)
+		}
+	}
+	logOdds, err := x.Known.Enters(ctx, codes)
+	if err != nil {
+		return nil, nil, err
+	}
+	guess = make([]float64, asItems.count)
+	for item := range guess {
+		var sum, total float64
+		for k, code := range codes {
+			if l := logOdds[k][item]; !math.IsNaN(l) {
+				sum += times[space.Key(code)] / (1 + math.Exp(-l))
+				total += times[space.Key(code)]
+			}
+		}
+		guess[item] = sum / total
+		if total == 0 {
+			guess[item] = weights[item]
+		}
+	}
+	return guess, func(n int) float64 { return guessShare * float64(n) }, nil
 }
 
 // againstChains describes a difference, beyond the errors, between probabilities by the chains of

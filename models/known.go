@@ -44,6 +44,11 @@ type Known struct {
 	// find neither kind of model, because models in between can be less probable by a hundred nats.
 	Together func(ctx context.Context, code []int32) (with, without [][]int32, err error)
 	Instead  func(ctx context.Context, code []int32) (others [][]int32, err error)
+	// Enters returns, for each of codes, approximate posterior log odds of adding each item to the
+	// model, and NaN for items in it. Items are the members of spaces whose models are sets. From
+	// the odds in some models follow the probabilities of thousands of improbable items, which
+	// chains hardly ever visit.
+	Enters func(ctx context.Context, codes [][]int32) (logOdds [][]float64, err error)
 	// BirthDeath is the posterior over models for a birth-death process that computes, at each
 	// step, the odds of adding or removing every item. It is for models of few items (such as
 	// predictors) among thousands that can replace each other. For such models, chains that propose

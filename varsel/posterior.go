@@ -76,7 +76,8 @@ func (p *Problem) known() (known engine.Known) {
 		known.Evidences = p.aroundModes()
 		fallthrough
 	case p.Model.Likelihood.Conjugate():
-		known.Together, known.Instead = jointSearch{submodels}.together, jointSearch{submodels}.instead
+		search := jointSearch{submodels}
+		known.Together, known.Instead, known.Enters = search.together, search.instead, search.enters
 	default:
 		// Given its precision, the log density of the beta likelihood is nearly concave. Under the
 		// zero-inflated likelihood, where zeros have two possible sources, the density has

@@ -103,6 +103,24 @@ func (s jointSearch) instead(ctx gocontext.Context, code []int32) ([][]int32, er
 	return s.bits().search().Instead(ctx, s.members(code), s.code)
 }
 
+// enters returns log odds of the items of models, as described at [wide.Search.Enters].
+func (s jointSearch) enters(ctx gocontext.Context, codes [][]int32) ([][]float64, error) {
+	members := make([][]int, len(codes))
+	for k, code := range codes {
+		members[k] = s.members(code)
+	}
+	logOdds, err := s.bits().search().Enters(ctx, members)
+	if slots, ok := s.models.(*SlotTarget); ok && err == nil {
+		for k, byPredictor := range logOdds {
+			logOdds[k] = make([]float64, len(byPredictor))
+			for item, predictor := range slots.order {
+				logOdds[k][item] = byPredictor[predictor]
+			}
+		}
+	}
+	return logOdds, err
+}
+
 func (t *Target) search() wide.Search {
 	return wide.Search{Regression: &t.Regression, Design: t.design, Prior: t.prior}
 }
