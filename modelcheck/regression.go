@@ -283,7 +283,7 @@ type check struct {
 	// prepare, if not nil, is called before draw d is compared.
 	prepare func(d, place int)
 	// finish, if not nil, is called after a block of draws, and writes statistics of response j.
-	finish func(j int, observed, replicated [][]float64)
+	finish               func(j int, observed, replicated [][]float64)
 	observed, replicated [drawsAtOnce][]float64 // statistics of all members in each draw of a block
 	// The members of response j are those from first[j] to first[j+1] − 1.
 	first []int
@@ -317,9 +317,9 @@ type responseBlock struct {
 	seen, drawn         *sample
 }
 
-// run draws from the posterior and compares the statistics, until no family can have a finding. draw
-// writes the mean, the standard deviation and the replicate of the rows of response j. run returns
-// the error of ctx.
+// run draws from the posterior and compares the statistics, until no family can have a finding.
+// draw writes the mean, the standard deviation and the replicate of the rows of response j. run
+// returns the error of ctx.
 func (c *checks) run(ctx context.Context, draw func(d, j int, mean, sd, replicate []float64)) error {
 	for _, check := range c.list {
 		for place := range drawsAtOnce {

@@ -83,8 +83,8 @@ func FitConditionals(draws [][]int32, guess []float64, guessDraws float64) *Cond
 	return c
 }
 
-// setCoins sets the probabilities of items without a regression. A probability is the share of the n
-// draws that contain the item, after adding guessDraws draws with the guessed probability.
+// setCoins sets the probabilities of items without a regression. A probability is the share of the
+// n draws that contain the item, after adding guessDraws draws with the guessed probability.
 func (c *Conditionals) setCoins(counts, guess []float64, n, guessDraws float64) {
 	c.skip = make([]float64, len(counts)+1)
 	for item, count := range counts {

@@ -256,8 +256,8 @@ func LogMeanExp(logWeights []float64) (mean, se float64) {
 }
 
 // logMeanExp computes LogMeanExp for a number n of weights that can differ from the length of the
-// slice: draws that are left out are −Inf in the slice, and further weights are zero. It also returns the weights divided by
-// the largest weight, or nil if all weights are zero.
+// slice: draws that are left out are −Inf in the slice, and further weights are zero. It also
+// returns the weights divided by the largest weight, or nil if all weights are zero.
 func logMeanExp(logWeights []float64, n int) (mean, se float64, weights []float64) {
 	largest := math.Inf(-1)
 	for _, l := range logWeights {

@@ -38,8 +38,8 @@ type Products struct {
 // limits.
 const rowsPivot, rowsLeft = 1e-4, 1e-2
 
-// mostStored is the largest number of inner products that are stored, 64 MiB. If there are more, the
-// first rows that are asked for are stored.
+// mostStored is the largest number of inner products that are stored, 64 MiB. If there are more,
+// the first rows that are asked for are stored.
 const mostStored = 1 << 23
 
 // NewProducts returns the inner products of columns [D][n] and the response y [n]. The argument

@@ -140,12 +140,12 @@ func (b *births) products(c int) []float64 {
 	return row
 }
 
-// productBlock is the number of columns whose inner products with all columns are computed at a time.
-// A block takes hardly longer than one column, since all columns are read from memory.
+// productBlock is the number of columns whose inner products with all columns are computed at a
+// time. A block takes hardly longer than one column, since all columns are read from memory.
 const productBlock = 16
 
-// blockProducts returns the inner products of column c with all columns, and keeps the inner products
-// of the columns beside it.
+// blockProducts returns the inner products of column c with all columns, and keeps the inner
+// products of the columns beside it.
 func (b *births) blockProducts(c int) []float64 {
 	b.blocks.Lock()
 	defer b.blocks.Unlock()

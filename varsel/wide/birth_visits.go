@@ -74,9 +74,9 @@ func (v *visits) after(from *modelOdds, c int) (to *modelOdds, known bool) {
 	return to, false
 }
 
-// differing returns 64 mixed bits of the number of a column (Steele, Lea and Flood 2014). The key of
-// several columns is the exclusive or of their bits (Zobrist 1970). Two of the few models of a sweep
-// have equal keys with a probability of about 10⁻¹⁷.
+// differing returns 64 mixed bits of the number of a column (Steele, Lea and Flood 2014). The key
+// of several columns is the exclusive or of their bits (Zobrist 1970). Two of the few models of a
+// sweep have equal keys with a probability of about 10⁻¹⁷.
 func differing(c int) uint64 {
 	x := uint64(c+1) * 0x9e3779b97f4a7c15
 	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9

@@ -66,9 +66,9 @@ const (
 	// (Charikar, Chen and Farach-Colton 2004), and almost exactly for nearly equal columns. The
 	// gains of the best pairs are computed from all rows.
 	mostProducts = 1 << 32
-	// scanTile columns are multiplied with scanTile other columns while they are in the cache.
+	// scanRows columns are multiplied with scanTile other columns while they are in the cache.
 	// scanHeaps is the number of lists of best sets, the same for any number of processors.
-	scanTile, scanHeaps = 128, 16
+	scanRows, scanTile, scanHeaps = 512, 128, 16
 	// leastBeyond is the smallest gain of a set in excess of the gains of its parts, in nats.
 	leastBeyond = 1
 	// collinear is a share of the squared length of a column. If less remains when the column is
@@ -272,22 +272,22 @@ func (s *jointScan) best(most int) []jointGain {
 	count := len(s.predictor)
 	type tile struct{ first, second int }
 	var tiles []tile
-	for first := 0; first < count; first += scanTile {
+	for first := 0; first < count; first += scanRows {
 		for second := first; second < count; second += scanTile {
 			tiles = append(tiles, tile{first, second})
 		}
 	}
 	heaps := make([][]jointGain, scanHeaps)
 	parallel.Run(scanHeaps, func(k int) {
-		products := make([]float64, scanTile*scanTile)
+		t := scanTiles{jointScan: s, products: make([]float64, scanRows*scanTile)}
 		h := &bestJoint{most: most, scan: s, least: leastBeyond}
 		for i := k; i < len(tiles); i += scanHeaps {
 			first, second := tiles[i].first, tiles[i].second
-			rows, width := min(scanTile, count-first), min(scanTile, count-second)
-			s.tile(products, first, second, rows, width)
-			for c := range rows {
+			width := min(scanTile, count-second)
+			products := t.inners(first, second, min(scanRows, second+width-first), width)
+			for c := 0; len(products) > 0; c, products = c+1, products[width:] {
 				from := max(0, first+c+1-second)
-				h.look(first+c, second+from, products[c*width+min(from, width):(c+1)*width])
+				h.look(first+c, second+from, products[from:width])
 			}
 		}
 		heaps[k] = h.sets
@@ -295,21 +295,30 @@ func (s *jointScan) best(most int) []jointGain {
 	return bestOf(most, slices.Concat(heaps...))
 }
 
-// tile computes the inner products of some columns with some others, with rows added up: of the
-// given numbers of columns from first and from second on.
-func (s *jointScan) tile(to []float64, first, second, rows, width int) {
-	if s.known != nil {
-		for c := range rows {
-			s.inners(to[c*width:(c+1)*width], first+c, second, s.short, s.lengths)
+// scanTiles computes tiles of the matrix of inner products. Its fields besides the scan are memory.
+type scanTiles struct {
+	*jointScan
+	products, shared, local []float64
+}
+
+// inners returns the inner products, with rows added up, of columns from first on with columns from
+// second on [count, width].
+func (t *scanTiles) inners(first, second, count, width int) []float64 {
+	to := t.products[:count*width]
+	if t.known != nil {
+		for c := range count {
+			t.jointScan.inners(to[c*width:(c+1)*width], first+c, second, t.short, t.lengths)
 		}
-		return
+		return to
 	}
-	plan := kernel.NewProductPlan[float64](kernel.Detect(), rows, s.lengths, width, nil, nil)
+	plan := kernel.NewProductPlan[float64](kernel.Detect(), count, t.lengths, width, nil, nil)
+	t.shared = slices.Grow(t.shared[:0], plan.SharedScratch())[:plan.SharedScratch()]
+	t.local = slices.Grow(t.local[:0], plan.LocalScratch())[:plan.LocalScratch()]
 	part := func(from, count int) kernel.Matrix[float64] {
-		return kernel.Dense(s.short[from*s.lengths:(from+count)*s.lengths], count, s.lengths)
+		return kernel.Dense(t.short[from*t.lengths:(from+count)*t.lengths], count, t.lengths)
 	}
-	shared, local := make([]float64, plan.SharedScratch()), make([]float64, plan.LocalScratch())
-	plan.Run(kernel.Dense(to[:rows*width], rows, width), part(first, rows), part(second, width).Transpose(), false, nil, shared, local)
+	plan.Run(kernel.Dense(to, count, width), part(first, count), part(second, width).Transpose(), false, nil, t.shared, t.local)
+	return to
 }
 
 // bestOf returns the best of all sets, the best one first. The argument most bounds their number.
