@@ -30,10 +30,18 @@ func TestProducts(t *testing.T) {
 		y[i] = columns[3][i] + random.NormFloat64()
 	}
 	p := NewProducts(columns, y, 7)
+	some := &Products{} // as for many columns
+	some.storeRows(columns)
 	for j := range count {
 		require.InDelta(t, floats.Dot(columns[j], y), p.Linear[j], 1e-10)
 		for k := range count {
-			require.InDelta(t, floats.Dot(columns[j], columns[k]), p.Inner(j, k), 1e-9)
+			want := floats.Dot(columns[j], columns[k])
+			for _, got := range []float64{p.Inner(j, k), p.Row(j)[k], some.Inner(j, k)} {
+				require.InDelta(t, want, got, 1e-9)
+			}
+			if k == j/2 {
+				require.Equal(t, want, some.Row(j)[k])
+			}
 		}
 	}
 	model := []int{7, 3, 0}

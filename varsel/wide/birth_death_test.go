@@ -35,6 +35,12 @@ func TestBirthDeathUpdates(t *testing.T) {
 	require.InDeltaSlice(t, s.grown, grown, 1e-9)
 	require.InDeltaSlice(t, s.linear, linear, 1e-9)
 	require.Len(t, s.members, b.fixed+3)
+	// a model that was visited before comes back as it was
+	before := s.modelOdds
+	for _, item := range []int{0, 3, 3, 0} {
+		s.flip(b.fixed + item)
+	}
+	require.Same(t, before, s.modelOdds)
 	// the odds of adding a column are the odds of the two models given σ
 	without := s.logEvidence + search.prior().Sizes[3]
 	odds := s.rates(1) * s.odds[b.fixed+6] / s.sum

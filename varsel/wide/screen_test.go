@@ -25,5 +25,12 @@ func TestScreeningEvidence(t *testing.T) {
 			}
 			require.InDelta(t, s.evidence(t, append(slices.Clone(model), predictor)...)-s.evidence(t, model...), got, 1e-8)
 		}
+		odds, err := s.Enters(t.Context(), [][]int{model})
+		require.NoError(t, err)
+		for predictor, got := range f.evidences(model) {
+			if !slices.Contains(model, predictor) {
+				require.InDelta(t, got+s.prior().Birth(len(model), predictor), odds[0][predictor], 1e-12)
+			}
+		}
 	}
 }
