@@ -53,9 +53,9 @@ const (
 )
 
 // FitConditionals fits the distribution to draws of ascending sets of items. guess holds a guessed
-// inclusion probability for each item, which matters for items in few draws. It counts like the
-// given number of further draws.
-func FitConditionals(draws [][]int32, guess []float64, guessDraws float64) *Conditionals {
+// inclusion probability for each item, which matters for items in few draws. Items without a
+// regression have at least the probabilities in least, which may be nil.
+func FitConditionals(draws [][]int32, guess, least []float64) *Conditionals {
 	if len(draws) == 0 {
 		panic("modeldist.FitConditionals: got no draws")
 	}
@@ -78,21 +78,25 @@ func FitConditionals(draws [][]int32, guess []float64, guessDraws float64) *Cond
 		c.place[item] = place
 	}
 	c.fit(draws, counts)
-	c.setCoins(counts, guess, n, guessDraws)
+	c.setCoins(counts, guess, least, n)
 	c.members, c.presence = make([]bool, len(c.items)), make([]bool, len(c.items))
 	return c
 }
 
-// setCoins sets the probabilities of items without a regression. A probability is the share of the
-// n draws that contain the item, after adding guessDraws draws with the guessed probability.
-func (c *Conditionals) setCoins(counts, guess []float64, n, guessDraws float64) {
+// setCoins sets the probabilities of items without a regression. A probability is the share of
+// draws that contain the item, after adding half a draw with the guessed probability, or the number
+// in least if that is larger.
+func (c *Conditionals) setCoins(counts, guess, least []float64, n float64) {
 	c.skip = make([]float64, len(counts)+1)
 	for item, count := range counts {
 		c.skip[item+1] = c.skip[item]
 		if _, regressed := c.place[int32(item)]; regressed {
 			continue
 		}
-		p := (count + guessDraws*math.Min(guess[item], 0.5)) / (n + guessDraws)
+		p := (count + 0.5*math.Min(guess[item], 0.5)) / (n + 0.5)
+		if least != nil {
+			p = math.Max(p, math.Min(least[item], 0.5))
+		}
 		p += leastCoins / float64(len(counts))
 		c.logOdds[item] = math.Log(p) - math.Log1p(-p)
 		c.base += math.Log1p(-p)

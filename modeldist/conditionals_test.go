@@ -38,7 +38,7 @@ func pairedDraws(n int) (draws [][]int32) {
 // draws agree with them, and that the fit reproduces the dependences of the draws it is fitted to.
 func TestConditionals(t *testing.T) {
 	guess := []float64{0.5, 0.5, 0.5, 0.01, 0.01, 0.01, 0.01, 0.01, 0.01}
-	c := FitConditionals(pairedDraws(5000), guess, 0.5)
+	c := FitConditionals(pairedDraws(5000), guess, nil)
 	total, want := 0.0, map[int]float64{}
 	for mask := range 1 << len(guess) {
 		var set []int32

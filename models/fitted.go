@@ -39,13 +39,9 @@ const (
 	// nearShare of all draws is made.
 	fittedCentres = 1 << 10
 	nearShare     = 0.4
-	// guessModels is the number of models of the chains in which the odds of all items are computed
-	// (Known.Enters). The probabilities from these odds count in the fit like guessShare times the
-	// number of draws. On two tables of 10,000 predictors the draws weighted are 20,480 each, and
-	// with half and twice these values between 20,480 and 24,576. Without the odds they are some
-	// hundred thousand, or weights do not suffice.
-	guessModels = 64
-	guessShare  = 4
+	// oddsModels is the number of models of the chains in which the odds of all items are computed
+	// (Known.Enters).
+	oddsModels = 64
 	// chainsError is a standard error. Chains can confirm an answer only if all their probabilities
 	// have standard errors of at most this size.
 	chainsError = 0.05
@@ -205,7 +201,7 @@ func (x *Visited) fitTo(ctx context.Context, asItems items, chains *rjmcmc.Model
 			even = append(even, set)
 		}
 	}
-	guess, guessDraws, err := x.guesses(ctx, asItems, even, chains.Weights(), x.random(stream+"/guess"))
+	least, err := x.byOdds(ctx, asItems, even, x.random(stream+"/odds"))
 	if err != nil {
 		return fittedModels{}, err
 	}
@@ -215,7 +211,7 @@ func (x *Visited) fitTo(ctx context.Context, asItems items, chains *rjmcmc.Model
 		for k := range centres {
 			centres[k] = even[random.IntN(len(even))]
 		}
-		return fittedModels{asItems, x.members(), modeldist.FitConditionals(even, guess, guessDraws(len(even))), modeldist.NewNeighbours(centres, chains.Weights())}
+		return fittedModels{asItems, x.members(), modeldist.FitConditionals(even, chains.Weights(), least), modeldist.NewNeighbours(centres, chains.Weights())}
 	}
 	first := fit()
 	w := &modelWeights{Visited: x, reference: first, source: random}
@@ -234,17 +230,17 @@ func (x *Visited) fitTo(ctx context.Context, asItems items, chains *rjmcmc.Model
 	return fit(), nil
 }
 
-// guesses returns a guessed inclusion probability of each item, and the number of draws that it
-// counts for in a fit to n draws. A guess is the mean probability of the item in some of sets,
-// drawn at random, given the other items (Rao–Blackwell). If it is unknown it is the item's weight
-// in proposals of the chains, an estimate from few models.
-func (x *Visited) guesses(ctx context.Context, asItems items, sets [][]int32, weights []float64, random *rand.Rand) (guess []float64, draws func(n int) float64, err error) {
+// byOdds returns the mean probability of each item in some of sets, drawn at random, given the other
+// items (Rao–Blackwell), or nil if odds are unknown. Only sets without the item count, so that the
+// probability is about right for rare items, of which counts of draws say little, and too small for
+// items that come in the place of others.
+func (x *Visited) byOdds(ctx context.Context, asItems items, sets [][]int32, random *rand.Rand) ([]float64, error) {
 	if x.Known.Enters == nil {
-		return weights, func(int) float64 { return 0.5 }, nil
+		return nil, nil
 	}
 	var codes [][]int32
 	times := map[string]float64{}
-	for range guessModels {
+	for range oddsModels {
 		code := asItems.code(sets[random.IntN(len(sets))])
 		if times[space.Key(code)]++; times[space.Key(code)] == 1 {
 			codes = append(codes, code)
@@ -252,23 +248,20 @@ func (x *Visited) guesses(ctx context.Context, asItems items, sets [][]int32, we
 	}
 	logOdds, err := x.Known.Enters(ctx, codes)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	guess = make([]float64, asItems.count)
-	for item := range guess {
-		var sum, total float64
+	probability := make([]float64, asItems.count)
+	for item := range probability {
+		total := 0.0
 		for k, code := range codes {
 			if l := logOdds[k][item]; !math.IsNaN(l) {
-				sum += times[space.Key(code)] / (1 + math.Exp(-l))
+				probability[item] += times[space.Key(code)] / (1 + math.Exp(-l))
 				total += times[space.Key(code)]
 			}
 		}
-		guess[item] = sum / total
-		if total == 0 {
-			guess[item] = weights[item]
-		}
+		probability[item] /= math.Max(total, 1)
 	}
-	return guess, func(n int) float64 { return guessShare * float64(n) }, nil
+	return probability, nil
 }
 
 // againstChains describes a difference, beyond the errors, between probabilities by the chains of
