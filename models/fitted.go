@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/transdim/vti/internal/logsum"
+	"github.com/transdim/vti/internal/pick"
 	"github.com/transdim/vti/internal/psis"
 	"github.com/transdim/vti/internal/verdict"
 	"github.com/transdim/vti/internal/weighted"
@@ -36,9 +37,12 @@ const (
 	// refittedDraws is the number of weighted draws to which the distribution is fitted again.
 	refittedDraws = 1 << 13
 	// fittedCentres is the number of models, taken from the chains, around which the share
-	// nearShare of all draws is made.
+	// nearShare of all draws is made. The share seenShare is drawn from the models whose evidences
+	// the chains and searches have computed, so that no weight of such a model is above
+	// 1/seenShare.
 	fittedCentres = 1 << 10
-	nearShare     = 0.4
+	nearShare     = 0.3
+	seenShare     = 0.25
 	// oddsModels is the number of models of the chains in which the odds of all items are computed
 	// (Known.Enters).
 	oddsModels = 64
@@ -48,13 +52,53 @@ const (
 )
 
 // fittedModels is the distribution r(m) from which models, sets of items such as predictors, are
-// drawn. It is a mixture of two parts: the field far draws each item by a regression on the other
-// items, and the field neighbours changes models that chains visited.
+// drawn. It is a mixture of three parts: the field far draws each item by a regression on the other
+// items, the field neighbours changes models that chains visited, and the field seen draws models
+// that have an evidence, with their posterior probabilities among each other.
 type fittedModels struct {
 	items      items
 	set        func(code []int32) []int32
 	far        *modeldist.Conditionals
 	neighbours *modeldist.Neighbours
+	seen       seenModels
+}
+
+// seenModels holds models with their probabilities.
+type seenModels struct {
+	codes [][]int32
+	log   map[string]float64 // log probabilities, by key of the code
+	table pick.Table
+}
+
+// seenBy returns the models of some lists with their posterior probabilities. Models whose
+// probabilities together are negligible may be left out.
+func seenBy(lists ...*Visited) seenModels {
+	s := seenModels{log: map[string]float64{}}
+	var masses []float64
+	for _, list := range lists {
+		for at, code := range list.codes {
+			if _, known := s.log[space.Key(code)]; !known {
+				s.log[space.Key(code)] = list.logMass(at)
+				s.codes, masses = append(s.codes, code), append(masses, list.logMass(at))
+			}
+		}
+	}
+	total := logsum.Of(masses)
+	for k, code := range s.codes {
+		masses[k] -= total
+		s.log[space.Key(code)] = masses[k]
+		masses[k] = math.Exp(masses[k])
+	}
+	s.table = pick.NewTable(masses)
+	return s
+}
+
+// logProb returns the log probability of a model, −Inf if it was not seen.
+func (s seenModels) logProb(code []int32) float64 {
+	if log, seen := s.log[space.Key(code)]; seen {
+		return log
+	}
+	return math.Inf(-1)
 }
 
 // Draw draws fittedBatch models from the mixture. A set with too many items for the space becomes a
@@ -62,9 +106,13 @@ type fittedModels struct {
 func (f fittedModels) Draw(random *rand.Rand) (codes [][]int32, fromQ int, err error) {
 	for len(codes) < fittedBatch {
 		var set []int32
-		if random.Float64() < nearShare {
+		switch u := random.Float64(); {
+		case u < seenShare:
+			codes = append(codes, f.seen.codes[f.seen.table.Index(random.Float64())])
+			continue
+		case u < seenShare+nearShare:
 			set = f.neighbours.Draw(random)
-		} else {
+		default:
 			set = f.far.Draw(random)
 		}
 		if len(set) > f.items.slots {
@@ -80,7 +128,8 @@ func (f fittedModels) LogProb(codes [][]int32) ([]float64, error) {
 	logProb := make([]float64, len(codes))
 	for i, code := range codes {
 		set := f.set(code)
-		logProb[i] = logsum.Add(f.far.LogProb(set)+math.Log1p(-nearShare), f.neighbours.LogProb(set)+math.Log(nearShare))
+		logProb[i] = logsum.Add(f.far.LogProb(set)+math.Log1p(-nearShare-seenShare), f.neighbours.LogProb(set)+math.Log(nearShare))
+		logProb[i] = logsum.Add(logProb[i], f.seen.logProb(code)+math.Log(seenShare))
 	}
 	return logProb, nil
 }
@@ -109,7 +158,7 @@ func (x *Visited) WeighFitted(ctx context.Context, cfg Config) (c *Certificate, 
 		iterations *= 2
 		stream := fmt.Sprintf("%s/fitted/%d", cfg.Stream, round)
 		w := &modelWeights{Visited: x, stream: stream, source: x.random(stream), proposed: proposed}
-		if w.reference, err = x.fitTo(ctx, asItems, chains.Models, sets, stream); err != nil {
+		if w.reference, err = x.fitTo(ctx, asItems, chains, sets, stream); err != nil {
 			return nil, err
 		}
 		if c, err = w.certificateTo(ctx, cfg); err != nil {
@@ -194,7 +243,7 @@ func (e *Engine) proposedByQ(n int, stream string) (codes [][]int32, err error) 
 // fitTo fits r(m) to the chains of even number, and weights some draws from it. It then fits r(m)
 // again, to these chains together with the draws, resampled by weight, since independent draws show
 // the probability of each item better than chains (Cappé et al. 2004).
-func (x *Visited) fitTo(ctx context.Context, asItems items, chains *rjmcmc.Models, sets [][]int32, stream string) (fittedModels, error) {
+func (x *Visited) fitTo(ctx context.Context, asItems items, chains *keptChains, sets [][]int32, stream string) (fittedModels, error) {
 	var even [][]int32
 	for i, set := range sets {
 		if i%chains.Chains()%2 == 0 {
@@ -206,12 +255,13 @@ func (x *Visited) fitTo(ctx context.Context, asItems items, chains *rjmcmc.Model
 		return fittedModels{}, err
 	}
 	random := x.random(stream + "/fit")
+	seen := seenBy(x, chains.looked)
 	fit := func() fittedModels {
 		centres := make([][]int32, min(fittedCentres, len(even)))
 		for k := range centres {
 			centres[k] = even[random.IntN(len(even))]
 		}
-		return fittedModels{asItems, x.members(), modeldist.FitConditionals(even, chains.Weights(), least), modeldist.NewNeighbours(centres, chains.Weights())}
+		return fittedModels{asItems, x.members(), modeldist.FitConditionals(even, chains.Weights(), least), modeldist.NewNeighbours(centres, chains.Weights()), seen}
 	}
 	first := fit()
 	w := &modelWeights{Visited: x, reference: first, source: random}
@@ -230,10 +280,10 @@ func (x *Visited) fitTo(ctx context.Context, asItems items, chains *rjmcmc.Model
 	return fit(), nil
 }
 
-// byOdds returns the mean probability of each item in some of sets, drawn at random, given the other
-// items (Rao–Blackwell), or nil if odds are unknown. Only sets without the item count, so that the
-// probability is about right for rare items, of which counts of draws say little, and too small for
-// items that come in the place of others.
+// byOdds returns the mean probability of each item in some of sets, drawn at random, given the
+// other items (Rao–Blackwell), or nil if odds are unknown. Only sets without the item count, so
+// that the probability is about right for rare items, of which counts of draws say little, and too
+// small for items that come in the place of others.
 func (x *Visited) byOdds(ctx context.Context, asItems items, sets [][]int32, random *rand.Rand) ([]float64, error) {
 	if x.Known.Enters == nil {
 		return nil, nil

@@ -11,7 +11,10 @@ import (
 
 // keptChains holds chains over models with all their iterations, so that every certificate can use
 // the first ones again.
-type keptChains struct{ *rjmcmc.Models }
+type keptChains struct {
+	*rjmcmc.Models
+	looked *Visited // the models that the chains visited or proposed
+}
 
 // modelChains is the number of chains over models. Half and twice this number give the same answers
 // (docs/benchmarks/constants.md).
@@ -139,7 +142,7 @@ func (x *Visited) modelChains(ctx context.Context, asItems items) (*keptChains, 
 		},
 	})
 	if err == nil {
-		x.chains = &keptChains{chains}
+		x.chains = &keptChains{chains, looked}
 	}
 	return x.chains, err
 }
