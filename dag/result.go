@@ -34,7 +34,7 @@ type Result struct {
 	// ExpectedEdges is the posterior mean of the number of edges.
 	ExpectedEdges Number `json:"expected_edges"`
 	// Edges has one entry for each pair of nodes, for the more probable direction of an edge. With
-	// more than 128 nodes, pairs that no drawn graph joins are left out.
+	// more than 128 nodes, pairs with a smaller probability of an edge than 0.01 are left out.
 	Edges []Edge `json:"edges"`
 	// Graphs lists the most probable graphs, and Classes the most probable equivalence classes.
 	Graphs  []GraphReport `json:"graphs"`
@@ -122,10 +122,14 @@ func (r *Result) ExitStatus() int {
 	return r.Certificate.Verdict.ExitStatus()
 }
 
-// A run draws graphDraws graphs, and its result lists at most listedGraphs of them.
 const (
+	// A run draws graphDraws graphs, and its result lists at most listedGraphs of them.
 	graphDraws   = 10_000
 	listedGraphs = 100
+	// leastListed is the smallest probability of an edge between the two nodes of a pair with which
+	// a result of more than [dgraph.ManyNodes] nodes lists the pair. Of 1,000 nodes, drawn graphs
+	// join 130,000 pairs, nearly all in one or two graphs.
+	leastListed = 0.01
 )
 
 // listed returns the number of graphs or classes that the result lists: count if the problem asks
@@ -193,7 +197,7 @@ func fillEdges(p *score.Problem, r *Result, found graphEstimates) (classes []*dg
 	for _, e := range dgraph.UnorderedPairs(p.Data.Nodes()) {
 		a, b := e.From, e.To
 		r.ExpectedEdges += Number(probabilities[a][b] + probabilities[b][a])
-		if probabilities[a][b]+probabilities[b][a] == 0 && p.Data.Nodes() > dgraph.ManyNodes {
+		if probabilities[a][b]+probabilities[b][a] < leastListed && p.Data.Nodes() > dgraph.ManyNodes {
 			continue
 		}
 		if probabilities[b][a] > probabilities[a][b] {

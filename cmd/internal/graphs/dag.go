@@ -71,8 +71,9 @@ columns, and a minute for 14. With lines and splines the evidences are closed fo
 is exact. With networks they come from sequential Monte Carlo.
 
 Larger graphs, of up to 4096 columns, are sampled by Markov chains (--structure chains), which run
-until they agree. With more than 128 columns the answer lists only pairs of columns that some drawn
-graph joins, and total effects of pairs that a path joins with a probability of at least one half.
+until they agree. With more than 128 columns the answer lists only pairs of columns with an edge
+with a probability of at least 0.01, and total effects of pairs that a path joins with a
+probability of at least one half.
 With networks, from 12 columns on, the chains use a list of sets of parents, to which sets are added
 where they are probable.
 
