@@ -220,9 +220,10 @@ func samplerLegend(whole *picture.Picture, samplers []string) {
 
 // modelsPicture returns a picture with two panels for each flow. The upper panel shows
 // probabilities of models under q, the lower one cross-entropies, both against the probability of
-// the model under the reference posterior.
+// the model under the reference posterior. Flows that were not run have no panels. Cross-entropies
+// above mostNats, of flows that miss a mode, are drawn at mostNats: they reach 1e7 nats.
 func modelsPicture(name, title string, rows []Row, s vtiSettings) *picture.Picture {
-	const width, height, least = picture.Page / 3, 150, 1e-5
+	const width, height, least, mostNats = picture.Page / 3, 150, 1e-5, 100
 	whole := picture.New(name, title, picture.Page, 2*height+14)
 	for column, flow := range s.Fits.Flows {
 		var x, q, nats []float64
@@ -234,12 +235,15 @@ func modelsPicture(name, title string, rows []Row, s vtiSettings) *picture.Pictu
 			for _, m := range modelsOf(row) {
 				ink := samplerInks[row["sampler"]]
 				inks[ink] = append(inks[ink], len(x))
-				x, q, nats = append(x, math.Log10(m.reference)), append(q, math.Log10(math.Max(m.q, least))), append(nats, m.nats)
+				x, q, nats = append(x, math.Log10(m.reference)), append(q, math.Log10(math.Max(m.q, least))), append(nats, math.Min(m.nats, mostNats))
 			}
+		}
+		if len(x) == 0 {
+			continue
 		}
 		for line, y := range [][]float64{q, nats} {
 			panel := picture.New("", "", width, height)
-			names := [2]string{"log10 q(m)", "cross-entropy, nats"}
+			names := [2]string{"log10 q(m)", "cross-entropy, nats, at most 100"}
 			frame := picture.NewFrame(panel, picture.Around(x...), picture.Around(y...), "log10 π(m)", names[line])
 			if line == 0 {
 				frame.Title(flow)
