@@ -45,7 +45,9 @@ func flipped(code []int32, site int) []int32 {
 // where the averages are much more precise. The probabilities come from ess effective draws. Only
 // events decided by the outcome of one site, whatever the outcomes of the other sites, are
 // replaced. No standard error becomes less than the argument least, because the draws may not show
-// that an event can occur. The function events returns the events that a model satisfies.
+// that an event can occur. Nor does it become less than the error of the share of models that no
+// draw shows: where one predictor stands in for another, its conditional probability is small in
+// nearly all models and near 1 in a few. The function events returns the events that a model satisfies.
 func (c *conditionals) sharpen(ess, least float64, events func(code []int32) []int, probability, se []float64) {
 	n := len(probability)
 	site, decided := slices.Repeat([]int{-1}, n), make([]int, n)
@@ -80,6 +82,7 @@ func (c *conditionals) sharpen(ess, least float64, events func(code []int32) []i
 		}
 	}
 	draws := float64(len(c.codes))
+	least = math.Max(least, leastSE(draws))
 	for event := range probability {
 		if decided[event] != len(c.codes) {
 			continue

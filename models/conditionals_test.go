@@ -2,6 +2,7 @@ package models
 
 import (
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -39,12 +40,16 @@ func TestConditionalsSharpenCounts(t *testing.T) {
 	require.InDelta(t, 0.5, probability[0], 1e-12)
 	require.InDelta(t, 0.4, probability[1], 1e-12)
 	require.Equal(t, 0.25, probability[2])
-	require.InDelta(t, math.Sqrt(0.04*(1./10+1./90)), se[1], 1e-12)
+	require.InDelta(t, 1./12, se[1], 1e-12, "ten codes do not show rarer ones")
 	require.Equal(t, 0.2, se[2])
 
 	probability, se = []float64{0.7, 0.1, 0.25}, []float64{0.01, 0.01, 0.01}
 	c.sharpen(90, 0.001, events, probability, se)
 	require.Equal(t, []float64{0.7, 0.1, 0.25}, probability)
+	c.codes, c.probability = slices.Repeat(c.codes, 100), slices.Repeat(c.probability, 100)
+	probability, se = []float64{0.7, 0.1, 0.25}, []float64{0.2, 0.2, 0.2}
+	c.sharpen(90, 0.001, events, probability, se)
+	require.InDelta(t, math.Sqrt(0.04*(1./1000+1./90)), se[1], 1e-12)
 	probability, se = []float64{0.7, 0.1, 0.25}, []float64{1, 1, 1}
 	c.sharpen(90, 0.3, events, probability, se)
 	require.Equal(t, []float64{0.3, 0.3, 1}, se)

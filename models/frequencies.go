@@ -89,15 +89,18 @@ func (c *Certificate) weighted() *WeightedSample {
 }
 
 // leastSE returns the standard error of the probability of an event that no draw, or every draw,
-// satisfies: about the standard deviation of the probability, under a uniform prior, given ESS
-// independent draws without the event. It is 0 if every model was weighted separately. In an exact
-// sum it is the probability of the models that are not listed.
+// satisfies. It is 0 if every model was weighted separately. In an exact sum it is the probability
+// of the models that are not listed.
 func (c *Certificate) leastSE() float64 {
 	if c.Listed() {
 		return c.unlisted
 	}
-	return 1 / (c.ESS + 2)
+	return leastSE(c.ESS)
 }
+
+// leastSE returns about the standard deviation of the probability of an event, under a uniform
+// prior, given a number of independent draws without the event.
+func leastSE(draws float64) float64 { return 1 / (draws + 2) }
 
 // groupedFrequencies returns the probabilities of Frequencies, with their standard errors, for
 // draws in G independent groups. With p the probability of an event, A_g the sum of the weights of
