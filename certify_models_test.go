@@ -452,7 +452,7 @@ func TestModelsAlone(t *testing.T) {
 
 	// After the time limit chains are short and draws are few, but the answer is still right.
 	cfg := vti.CertifyConfig{Draws: 1 << 14}
-	whole, err := estimated.CertifyModelsByChains(t.Context(), cfg.Preliminary(false))
+	whole, err := estimated.CertifyModelsByChains(t.Context(), cfg)
 	require.NoError(t, err)
 	hurried, err := estimated.CertifyModelsByChains(t.Context(), cfg.Preliminary(true))
 	require.NoError(t, err)
