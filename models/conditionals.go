@@ -47,7 +47,8 @@ func flipped(code []int32, site int) []int32 {
 // replaced. No standard error becomes less than the argument least, because the draws may not show
 // that an event can occur. Nor does it become less than the error of the share of models that no
 // draw shows: where one predictor stands in for another, its conditional probability is small in
-// nearly all models and near 1 in a few. The function events returns the events that a model satisfies.
+// nearly all models and near 1 in a few. The function events returns the events that a model
+// satisfies.
 func (c *conditionals) sharpen(ess, least float64, events func(code []int32) []int, probability, se []float64) {
 	n := len(probability)
 	site, decided := slices.Repeat([]int{-1}, n), make([]int, n)
