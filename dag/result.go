@@ -34,7 +34,7 @@ type Result struct {
 	// ExpectedEdges is the posterior mean of the number of edges.
 	ExpectedEdges Number `json:"expected_edges"`
 	// Edges has one entry for each pair of nodes, for the more probable direction of an edge. With
-	// more than 128 nodes, pairs with a smaller probability of an edge than 0.01 are left out.
+	// more than 128 nodes, pairs that an edge joins with a probability below 0.01 are left out.
 	Edges []Edge `json:"edges"`
 	// Graphs lists the most probable graphs, and Classes the most probable equivalence classes.
 	Graphs  []GraphReport `json:"graphs"`

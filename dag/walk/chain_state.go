@@ -30,7 +30,7 @@ type chainRun struct {
 	sources    []*rand.PCG // random sources of the walks
 	imputers   []*imputer  // chains over missing cells, each with a walk; nil if no cells are missing
 	round      int         // number of the next round, from 0
-	visits     [][]float64 // fraction of graphs of the last round in which each node had each other node as a parent; nil before
+	visits     [][]float64 // Graphs.visits of the pilot or of the last round; nil before
 	before     string      // text about the round before, for the status
 }
 

@@ -27,11 +27,11 @@ type ChainConfig struct {
 	// Chains is the number of independent chains. Each chain starts at random. 0 stands for 6, and
 	// for 4 with more than 128 nodes.
 	Chains int
-	// Rounds is the largest number of rounds; 0 stands for 6. A pilot of a tenth of a round, whose
-	// graphs are dropped, comes before them. The first round keeps 500 graphs of each chain, with a
-	// sweep (a number of steps in proportion to the number of nodes) between two graphs. Further
-	// rounds follow until the chains agree. Each takes twice as many sweeps as the round before,
-	// and its 500 graphs replace the graphs of earlier rounds.
+	// Rounds is the largest number of rounds; 0 stands for 6. If no cells are missing, a pilot of a
+	// tenth of a round, whose graphs are dropped, comes before them. The first round keeps 500
+	// graphs of each chain, with a sweep (a number of steps in proportion to the number of nodes)
+	// between two graphs. Further rounds follow until the chains agree. Each takes twice as many
+	// sweeps as the round before, and its 500 graphs replace the graphs of earlier rounds.
 	Rounds int
 	// MaxTime, if not 0, limits the time: no round begins that would take longer than the time
 	// left.
@@ -97,7 +97,8 @@ type Graphs struct {
 	scores [][]float64      // log posterior weights of the graphs [chains][draws]
 	// parameters of each node, if cells are missing [chains][draws][N][D]
 	thetas [][][][]float64
-	sweeps int // sweeps between two draws
+	sweeps int    // sweeps between two draws
+	edges  *Edges // result of Edges, once it is computed
 }
 
 // SampleGraphs runs chains over graphs, and over the missing cells of the table if there are any.
@@ -293,6 +294,7 @@ func (s *Graphs) run(ctx gocontext.Context, r *chainRun, stage string, graphs in
 		}
 		return nil
 	})
+	s.edges = nil
 	s.Graphs, s.scores, s.thetas = make([][][]dgraph.Set, len(pieces)), make([][]float64, len(pieces)), make([][][][]float64, len(pieces))
 	for c, piece := range pieces {
 		s.Graphs[c], s.scores[c], s.thetas[c] = piece.Graphs, piece.Scores, piece.Thetas
@@ -333,6 +335,15 @@ func (s *Graphs) visits() [][]float64 {
 
 // Edges returns the probabilities and errors of all edges.
 func (s *Graphs) Edges() Edges {
+	if s.edges == nil {
+		edges := s.summarise()
+		s.edges = &edges
+	}
+	return *s.edges
+}
+
+// summarise computes the result of Edges.
+func (s *Graphs) summarise() Edges {
 	density := rjmcmc.Summarise(s.scores)
 	if density.SD == 0 || s.oneScore() {
 		density.RHat, density.ESS = 1, float64(len(s.Graphs)*KeptGraphs)

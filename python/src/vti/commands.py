@@ -1435,10 +1435,10 @@ def dag(
     the answer is exact. With networks they come from sequential Monte Carlo.
 
     Larger graphs, of up to 4096 columns, are sampled by Markov chains (``structure`` chains), which
-    run until they agree. With more than 128 columns the answer lists only pairs of columns with an
-    edge with a probability of at least 0.01, and total effects of pairs that a path joins with a
-    probability of at least one half. With networks, from 12 columns on, the chains use a list of
-    sets of parents, to which sets are added where they are probable.
+    run until they agree. With more than 128 columns the answer lists only pairs of columns that an
+    edge joins with a probability of at least 0.01, and total effects of pairs that a path joins
+    with a probability of at least one half. With networks, from 12 columns on, the chains use a
+    list of sets of parents, to which sets are added where they are probable.
 
     ``structure`` flow is the method of Davies et al. (2025). It trains one flow for the parameters
     of mechanisms together with a distribution q(m) over orders of the columns and the edges along
