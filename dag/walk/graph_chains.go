@@ -97,8 +97,7 @@ type Graphs struct {
 	scores [][]float64      // log posterior weights of the graphs [chains][draws]
 	// parameters of each node, if cells are missing [chains][draws][N][D]
 	thetas [][][][]float64
-	sweeps int    // sweeps between two draws
-	edges  *Edges // result of Edges, once it is computed
+	sweeps int // sweeps between two draws
 }
 
 // SampleGraphs runs chains over graphs, and over the missing cells of the table if there are any.
@@ -294,7 +293,6 @@ func (s *Graphs) run(ctx gocontext.Context, r *chainRun, stage string, graphs in
 		}
 		return nil
 	})
-	s.edges = nil
 	s.Graphs, s.scores, s.thetas = make([][][]dgraph.Set, len(pieces)), make([][]float64, len(pieces)), make([][][][]float64, len(pieces))
 	for c, piece := range pieces {
 		s.Graphs[c], s.scores[c], s.thetas[c] = piece.Graphs, piece.Scores, piece.Thetas
@@ -335,15 +333,6 @@ func (s *Graphs) visits() [][]float64 {
 
 // Edges returns the probabilities and errors of all edges.
 func (s *Graphs) Edges() Edges {
-	if s.edges == nil {
-		edges := s.summarise()
-		s.edges = &edges
-	}
-	return *s.edges
-}
-
-// summarise computes the result of Edges.
-func (s *Graphs) summarise() Edges {
 	density := rjmcmc.Summarise(s.scores)
 	if density.SD == 0 || s.oneScore() {
 		density.RHat, density.ESS = 1, float64(len(s.Graphs)*KeptGraphs)
