@@ -100,10 +100,15 @@ func (s *sampler) propagate(w *workspace, c int) float64 {
 		}
 	}
 	kept, died, born := w.kept, w.died, w.born
-	var lower dense.Factor
+	tuning := &s.rung(c).tuning
+	var factor dense.Factor
+	known := false
+	if tuning.Quadratic != nil {
+		factor, known = tuning.Quadratic.factorise(w, kept)
+	}
 	var logRatio float64
 	if len(died) > 0 {
-		m := s.marginalOf(w, s.state, c, kept, died, &lower)
+		m := tuning.marginal(w, kept, died, factor, known)
 		values := w.take(len(died))
 		for a, j := range died {
 			values[a] = from[j]
@@ -112,7 +117,7 @@ func (s *sampler) propagate(w *workspace, c int) float64 {
 		m.apply(kept, theta, values, 1)
 	}
 	if len(born) > 0 {
-		m := s.marginalOf(w, s.proposal, c, kept, born, &lower)
+		m := tuning.marginal(w, kept, born, factor, known)
 		values := w.take(len(born))
 		m.draw(s.rngs[c], values)
 		for a, j := range born {
@@ -167,10 +172,10 @@ func (s *sampler) proposeJoint(w *workspace, c int, theta []float64, active []in
 	switch {
 	case s.density.quadratic != nil:
 		var st standard
-		st, known = s.standardOf(w, s.state, c, active, nil)
+		st, known = s.state.standard(w, c, active)
 		factor = st.factor
 	case tuning.Quadratic != nil:
-		factor, known = s.factorOf(w, c, active)
+		factor, known = tuning.Quadratic.factorise(w, active)
 	}
 	if known {
 		factor.SolveUpper(step)

@@ -74,10 +74,8 @@ func (s *sampler) startBlock(w *workspace, b *block, first bool) error {
 			theta[i] = 0
 		}
 	}
-	if s.proposal.models == nil {
-		if err := s.density.quadratics(s.proposal, b); err != nil {
-			return err
-		}
+	if err := s.density.quadratics(s.proposal, b); err != nil {
+		return err
 	}
 	if s.density.quadratic != nil && first {
 		for c := b.first; c < b.last; c++ {
@@ -119,7 +117,7 @@ func (s *sampler) startValues(w *workspace, c int) {
 	w.reset()
 	_, theta, mask := s.proposal.row(c)
 	active := w.active(mask)
-	st, ok := s.standardOf(w, s.proposal, c, active, nil)
+	st, ok := s.proposal.standard(w, c, active)
 	if !ok {
 		return
 	}
