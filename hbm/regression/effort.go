@@ -42,7 +42,7 @@ type effort struct {
 	// the largest model is poor for it
 	pilots, apart bool
 	// sharp says that densities cost little. The number of draws is then doubled until the moments
-	// are known well, and a proposal whose weights have a heavy tail is replaced by a wider one
+	// are known well, and a proposal whose weights have a heavy tail is refined
 	sharp bool
 	// problem holds the settings of the search for the proposal of a model. The field PerRound
 	// times the number of hyperparameters plus one is the number of draws in a round of adaptation,
@@ -68,7 +68,7 @@ type effort struct {
 var (
 	exactEffort   = effort{first: 1 << 12, most: 1 << 17, se: 0.005, ess: 1 << 13, sharp: true}
 	dearEffort    = effort{first: 3 << 8, most: 3 << 11, se: laplaceSE, ess: leastESS, problem: integrate.Problem{Dear: true, PerRound: 10}}
-	laplaceEffort = effort{first: 1 << 10, most: 1 << 16, se: laplaceSE, ess: 1 << 10, pilots: true, problem: integrate.Problem{Noise: closeOuter / 10, PerRound: 25}}
+	laplaceEffort = effort{first: 1 << 10, most: 1 << 16, se: laplaceSE, ess: 1 << 10, pilots: true, problem: integrate.Problem{Noise: 1e-3, PerRound: 25}}
 )
 
 const (
@@ -281,7 +281,7 @@ func (m *modelIntegral) suited() bool {
 	return len(m.free) == 0 || m.weights.K <= psis.Reliable && m.weights.ESS >= pilotESS*float64(len(m.sample.Points))
 }
 
-// refine moves the proposal of a pilot to the draws with large weights, and draws anew.
+// refine moves the proposal of a model to the draws with large weights, and draws anew.
 func (f *integral) refine(ctx gocontext.Context, m *modelIntegral, purpose string) error {
 	better, err := m.proposal.Refined(ctx, m.sample, f.random(m, purpose))
 	if err != nil || better == nil {

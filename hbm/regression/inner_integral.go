@@ -331,30 +331,6 @@ func (p *innerPoint) integral(level int, mode []float64) float64 {
 	return logsum.Of(p.terms) - logDiagonal + float64(len(p.active))*(math.Ln2/2-halfLog2Pi)
 }
 
-// expected adds to slope and curvature, for each row of a level, the slope and the curvature of its
-// log density, as expectations over the effects of the level. It also returns the integral.
-func (p *innerPoint) expected(level int, mode, slope, curvature []float64) float64 {
-	integral := p.integral(level, mode)
-	total := logsum.Of(p.terms)
-	for k, u := range p.u {
-		share := math.Exp(p.terms[k] - total)
-		if share < 1e-6 {
-			continue
-		}
-		rows, n := p.members[level], len(p.r.y)
-		p.response.newtons(p.y[level], p.times[level], p.predictors(rows, u, p.memory), p.slope, p.curve)
-		for k, i := range rows {
-			for m := range p.r.planes {
-				slope[m*n+i] += share * p.slope[m*len(rows)+k]
-			}
-			for c := range p.r.curvatures() {
-				curvature[c*n+i] += share * p.curve[c*len(rows)+k]
-			}
-		}
-	}
-	return integral
-}
-
 // effectCandidates is the number of candidates from which the method draw picks the effects of a
 // level. effectStretch is the width of their distribution, relative to the normal approximation at
 // the mode: a larger width bounds weights in the tails.

@@ -5,8 +5,6 @@ import (
 	"math/rand/v2"
 	"slices"
 
-	"gonum.org/v1/gonum/stat"
-
 	"github.com/transdim/vti/internal/logsum"
 	"github.com/transdim/vti/internal/stream"
 )
@@ -24,8 +22,6 @@ import (
 //	p(y, o | h) = N(o; 0, I) Π_j ∫ Π_{i in j} p(y_i | η_i(o) + a_i u) N(u; 0, I) du,
 //
 // and a draw has the weight p(y, o | h) / q(o | h), whose mean is p(y | h) for any approximation.
-// To bring the proposal near p(y, o | h), v̂ is moved to the mode of p(y, o | h) in o, and the w_i
-// are expectations of the curvatures over the inner effects.
 type laplaceEffects struct {
 	*jointEffects
 	rule       *innerRule // quadrature rule for weights
@@ -39,12 +35,7 @@ type laplaceEffects struct {
 	drawnPairs int        // number of pairs of draws for each estimate
 	gramFirst  []int      // first index of each pair of blocks among the weighted products
 	grams      int
-	levels     [][]levelPair // the pairs of planes of each level of the inner grouping
 }
-
-// levelPair is a pair of planes of a level of the inner grouping, and the index of its first value
-// in P.
-type levelPair struct{ plane, other, first int }
 
 func newLaplaceEffects(r *Regression) *laplaceEffects {
 	l := &laplaceEffects{jointEffects: r.joint(), rule: newInnerRule(r, quadratureNodes), coarse: newInnerRule(r, coarseNodes)}
@@ -64,32 +55,10 @@ func newLaplaceEffects(r *Regression) *laplaceEffects {
 		l.gramFirst = append(l.gramFirst, l.grams)
 		l.grams += len(p.gram)
 	}
-	l.levels = l.levelPairs()
 	all, typical := slices.Repeat([]bool{true}, r.Dim()), make([]float64, r.Dim())
 	p := l.proposal(all, typical)
 	l.start = p.effectsOf(p.leastSquaresEffects())
 	return l.startAtMode(all, typical)
-}
-
-// levelPairs lists the pairs of planes of each level of the inner grouping.
-func (l *laplaceEffects) levelPairs() (list [][]levelPair) {
-	size, planes := len(l.r.inner.Columns), l.r.planes
-	place := map[int]int{} // index of a level in the list
-	for _, p := range l.pairs {
-		i, j := l.blocks[p.i], l.blocks[p.j]
-		if i.group != l.inner || j.group != l.inner {
-			continue
-		}
-		block, other := (i.first-l.first)/size, (j.first-l.first)/size
-		level := block / planes
-		if _, ok := place[level]; !ok {
-			place[level] = len(list)
-			list = append(list, nil)
-		}
-		at := place[level]
-		list[at] = append(list[at], levelPair{block % planes, other % planes, p.first})
-	}
-	return list
 }
 
 // startAtMode returns a copy of l whose searches for modes start at the mode of a model given the
@@ -115,7 +84,6 @@ type outerProposal struct {
 	response response
 	l        *laplaceEffects
 	point    *innerPoint
-	values   []float64 // values of P
 	// logScale is the log density of q(o) at its centre
 	logScale float64
 }
@@ -126,13 +94,15 @@ func (l *laplaceEffects) proposal(mask []bool, theta []float64) *outerProposal {
 }
 
 // approximate returns the Laplace approximation given the hyperparameters in θ, for the model with
-// the coordinates in mask, and with it an approximate log p(y | h, m). It returns false if double
-// precision does not suffice.
+// the coordinates in mask. It returns false if double precision does not suffice.
 func (l *laplaceEffects) approximate(mask []bool, theta []float64) (*outerProposal, bool) {
 	p := l.proposal(mask, theta)
-	if !p.climb() || !p.moveOuter() {
+	if !p.climb() {
 		return nil, false
 	}
+	p.point = l.rule.point(p.factors[l.inner], p.response)
+	outer := len(l.outer)
+	p.logScale = p.factor.LogDetOfLast(outer)/2 - float64(outer)*halfLog2Pi
 	return p, true
 }
 
@@ -302,10 +272,10 @@ func (l *laplaceEffects) tuneAt(mask []bool, theta []float64, random *rand.Rand)
 	}
 	weights := make([]float64, laplacePilot)
 	for k := range weights {
-		weights[k] = math.Exp(p.logWeight(l.noise(random)) - p.logDensity)
+		weights[k] = p.logWeight(l.noise(random))
 	}
-	mean, sd := stat.MeanStdDev(weights, nil)
-	if pairs := math.Ceil(sd * sd / (mean * mean * laplaceVariance)); pairs < laplaceMostPairs {
+	variance := laplacePilot/logsum.Effective(weights) - 1 // relative to the square of the mean
+	if pairs := math.Ceil(variance / laplaceVariance); pairs < laplaceMostPairs {
 		nearby.drawnPairs = max(1, int(pairs))
 	}
 	return &nearby

@@ -33,17 +33,14 @@ func (p *outerProposal) leastSquaresEffects() []float64 {
 	return p.factor.Solve(p.gradient(right, none))
 }
 
-// newtonSteps bounds the steps to the mode of all effects, and outerSteps the steps from there to
-// the mode of the outer effects. A step with a squared length, in posterior standard deviations,
-// below closeSquare or closeOuter is the last. farthestStart bounds the absolute values of standard
+// newtonSteps bounds the steps to the mode of all effects. A step with a squared length, in posterior
+// standard deviations, below closeSquare is the last. farthestStart bounds the absolute values of standard
 // effects at the start of a search. longestClimb bounds the change of a linear predictor in a
 // careful step. A short Newton step leaves an error of about the square of its length, which
 // weights correct.
 const (
 	newtonSteps   = 60
-	outerSteps    = 4
 	closeSquare   = 0.05
-	closeOuter    = 1e-2
 	farthestStart = 4
 	longestClimb  = 3
 )
@@ -159,98 +156,13 @@ func (p *outerProposal) factorize(weight []float64) bool {
 			}
 		}
 	}
-	p.values = make([]float64, l.values)
+	values := make([]float64, l.values)
 	var work []float64
 	for k, pair := range l.pairs {
 		pair.gram = grams[l.gramFirst[k]:][:len(pair.gram)]
-		work = p.precision(pair, 1, p.values[pair.first:], work)
+		work = p.precision(pair, 1, values[pair.first:], work)
 	}
 	var ok bool
-	p.factor, ok = l.symbolic.Factorize(p.values)
+	p.factor, ok = l.symbolic.Factorize(values)
 	return ok
-}
-
-// moveOuter moves the centre to the mode of the outer effects, computes P at this mode, and finds
-// the Laplace approximation of log p(y | h).
-func (p *outerProposal) moveOuter() bool {
-	l, r := p.l, p.l.r
-	q, n := r.perLevel(), len(r.y)
-	point := l.coarse.point(p.factors[l.inner], p.response)
-	mode := make([]float64, q)
-	slope, curvature := make([]float64, r.planes*n), make([]float64, r.curvatures()*n)
-	best, bestAt := math.Inf(-1), p.centre
-	bestFactor, bestValues := p.factor, p.values
-	for step := range outerSteps {
-		point.eta = p.eta(l.outerOf(p.centre))
-		clear(slope)
-		clear(curvature)
-		value := l.constants
-		for level := range r.inner.Levels {
-			copy(mode, p.centre[l.first+level*q:])
-			value += point.expected(level, mode, slope, curvature)
-		}
-		for k, v := range p.centre {
-			if l.outside[k] {
-				value -= v * v / 2
-			}
-		}
-		if !(value > best) {
-			break
-		}
-		if !p.factorize(curvature) {
-			break
-		}
-		best, bestAt, bestFactor, bestValues = value, p.centre, p.factor, p.values
-		gradient := p.gradient(slope, p.centre)
-		for k := range gradient {
-			if !l.outside[k] {
-				gradient[k] = 0
-			}
-		}
-		move := p.factor.Solve(gradient)
-		if dot(move, gradient) < closeOuter || step == outerSteps-1 {
-			break
-		}
-		next := make([]float64, len(p.centre))
-		for k := range next {
-			next[k] = p.centre[k] + move[k]
-		}
-		p.centre = next
-	}
-	if math.IsInf(best, -1) {
-		return false
-	}
-	p.centre, p.factor, p.values = bestAt, bestFactor, bestValues
-	p.point = l.rule.point(p.factors[l.inner], p.response)
-	innerDet := 0.0
-	for _, pairs := range l.levels {
-		b := p.levelBlock(pairs)
-		logDiagonal, ok := b.factorize(q)
-		if !ok {
-			return false
-		}
-		innerDet += 2 * logDiagonal
-	}
-	outer := float64(len(l.outer))
-	p.logScale = (p.factor.LogDet()-innerDet)/2 - outer*halfLog2Pi
-	p.logDensity = best - outer*halfLog2Pi - p.logScale
-	return true
-}
-
-// levelBlock returns the block of P of the effects of a level, from the pairs of its planes.
-func (p *outerProposal) levelBlock(pairs []levelPair) (b smallBlock) {
-	q := len(p.l.r.inner.Columns)
-	for _, pair := range pairs {
-		values := p.values[pair.first:]
-		for a := range q {
-			for c := range q {
-				if pair.plane == pair.other && c > a {
-					break
-				}
-				*b.at(pair.plane*q+a, pair.other*q+c) = values[0]
-				values = values[1:]
-			}
-		}
-	}
-	return b
 }

@@ -122,6 +122,22 @@ func (p *logProduct) log() float64 { return p.sum + math.Log(p.product) }
 // LogDet returns the log determinant of the matrix.
 func (f *Factor) LogDet() float64 { return f.logDet }
 
+// LogDetOfLast returns the log determinant of the Schur complement of all rows but the last count
+// rows in the order of elimination: of the precision matrix of these rows alone, if the matrix is a
+// precision matrix.
+func (f *Factor) LogDetOfLast(count int) (sum float64) {
+	rest := f.s.n - f.s.head
+	for k := f.s.n - count; k < f.s.n; k++ {
+		if k < f.s.head {
+			sum += 2 * math.Log(f.diagonal[k])
+		} else {
+			at := k - f.s.head
+			sum += 2 * math.Log(f.dense.Data[at*rest+at])
+		}
+	}
+	return sum
+}
+
 // Rounding returns the approximate error of the log determinant by rounding. Elimination reduces
 // each diagonal entry, but its absolute rounding error remains about the last digit of the entry
 // before elimination. If the result is below 1e-3, the rounding error does not matter. For a factor

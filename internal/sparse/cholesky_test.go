@@ -112,6 +112,19 @@ func TestFactorize(t *testing.T) {
 				var want mat.Cholesky
 				require.True(t, want.Factorize(dense))
 				require.InDelta(t, want.LogDet(), f.LogDet(), 1e-9*float64(n))
+				require.InDelta(t, want.LogDet(), f.LogDetOfLast(n), 1e-9*float64(n))
+				var inverse mat.SymDense
+				require.NoError(t, want.InverseTo(&inverse))
+				lastFew := s.order[n/3:] // their marginal covariance is the inverse of the Schur complement
+				marginal := mat.NewSymDense(len(lastFew), nil)
+				for a, i := range lastFew {
+					for b, j := range lastFew[:a+1] {
+						marginal.SetSym(a, b, inverse.At(i, j))
+					}
+				}
+				var alone mat.Cholesky
+				require.True(t, alone.Factorize(marginal))
+				require.InDelta(t, -alone.LogDet(), f.LogDetOfLast(len(lastFew)), 1e-8*float64(n))
 				b := make([]float64, n)
 				for i := range b {
 					b[i] = source.NormFloat64()
