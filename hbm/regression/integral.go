@@ -160,8 +160,11 @@ func (f *integral) improve(ctx gocontext.Context, e effort, progress func(done, 
 		}
 		for _, m := range more {
 			n := len(m.sample.Points)
-			if e.sharp && m.mend() {
-				n *= 2 // mend drops all draws, which are made anew
+			if e.sharp && m.mended < mends && m.weights.K > mendedK && m.proposal != nil {
+				m.mended++
+				if err := f.refine(ctx, m, fmt.Sprintf("mended/%d", m.mended)); err != nil {
+					return err
+				}
 			}
 			if !e.sharp {
 				n /= 2
@@ -208,27 +211,12 @@ func (m *modelIntegral) restart(proposal *integrate.Proposal) {
 	m.proposal, m.sample, m.kept = proposal, &integrate.Sample{}, nil
 }
 
-// The proposal of a model is mended while the k̂ of its weights, the shape of their tail, is above
+// The proposal of a model is refined while the k̂ of its weights, the shape of their tail, is above
 // mendedK, but at most mends times.
 const (
 	mends   = 6
 	mendedK = 0.3
 )
-
-// mend replaces the proposal of a model by a proposal that covers the region of the largest
-// weights, and drops its draws, if the tail of the weights is heavy. It reports whether it did so.
-func (m *modelIntegral) mend() bool {
-	if m.mended == mends || m.weights.K <= mendedK || m.proposal == nil {
-		return false
-	}
-	better := m.proposal.Mended(m.sample)
-	if better == nil {
-		return false
-	}
-	m.restart(better)
-	m.mended++
-	return true
-}
 
 // writeHyperparameters writes hyperparameters into coordinates θ and returns θ.
 func (m *modelIntegral) writeHyperparameters(h, theta []float64) []float64 {

@@ -44,8 +44,6 @@ const (
 	leastShare    = 0.01 // share below which a component is removed
 	shrink        = 0.02 // share of the covariance of all draws, added to the covariance of each component
 	emSteps       = 5
-	mendedShare   = 0.05 // share of a component that is added where weights were largest
-	nearestShare  = 20   // the nearest 1/nearestShare of the points give the width of a new component
 	dearGain      = 0.05 // rise of the log density, in nats, below which an expensive search ends
 )
 
@@ -270,51 +268,4 @@ func finiteOr(x, fallback float64) float64 {
 		return fallback
 	}
 	return x
-}
-
-// Mended returns a proposal with one more component, in the region where the weights of a sample
-// from p are largest. The component is centred at the heaviest point, and its width is the spread
-// of the points nearest to it, one of nearestShare points (incremental mixture importance sampling;
-// Raftery and Bao 2010). Mended returns nil if the sample gives no such component. An estimate
-// needs a new sample.
-func (p *Proposal) Mended(s *Sample) *Proposal {
-	weights, order := logsum.Shares(s.LogWeights()), make([]int, len(s.Points))
-	for i := range order {
-		order[i] = i
-	}
-	heaviest := floats.MaxIdx(weights)
-	if !(weights[heaviest] > 0) {
-		return nil
-	}
-	_, spread := moments(s.Points, weights)
-	centre, ok := newComponent(mendedShare, narrowDegrees, s.Points[heaviest], spread)
-	if !ok {
-		return nil
-	}
-	distance, work := make([]float64, len(weights)), make([]float64, len(centre.location))
-	for i, x := range s.Points {
-		distance[i] = centre.distance(x, work)
-	}
-	slices.SortFunc(order, func(a, b int) int { return cmp.Or(cmp.Compare(distance[a], distance[b]), a-b) })
-	nearest := order[:max(len(order)/nearestShare, len(centre.location)+1)]
-	for i := range weights {
-		weights[i] = (weights[i] + 1/float64(len(weights))) / 2
-	}
-	about, nearWeights := make([][]float64, len(nearest)), make([]float64, len(nearest))
-	for k, i := range nearest {
-		about[k], nearWeights[k] = s.Points[i], weights[i]
-	}
-	floats.Scale(1/floats.Sum(nearWeights), nearWeights)
-	_, narrow := moments(about, nearWeights)
-	one, ok := newComponent(mendedShare, narrowDegrees, centre.location, narrow)
-	if !ok {
-		return nil
-	}
-	mended := mixture{one}
-	for _, c := range p.mixture {
-		less := *c
-		less.share *= 1 - mendedShare
-		mended = append(mended, &less)
-	}
-	return &Proposal{problem: p.problem, mixture: mended}
 }

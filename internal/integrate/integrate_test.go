@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-	"gonum.org/v1/gonum/mat"
 
 	"github.com/transdim/vti/internal/logsum"
 	"github.com/transdim/vti/internal/psis"
@@ -181,45 +180,4 @@ func TestRidges(t *testing.T) {
 		require.Less(t, weights.K, 0.6)
 		require.Greater(t, weights.ESS, 0.5*n)
 	}
-}
-
-// TestMended starts from a proposal that misses a corner of a density, so that its weights have a
-// heavy tail. After some calls of Mended the tail must be light, and the estimate from new draws
-// must be right.
-func TestMended(t *testing.T) {
-	random := rand.New(rand.NewPCG(5, 6))
-	unit := mat.NewSymDense(2, []float64{1, 0, 0, 1})
-	main, ok := newComponent(0.9, narrowDegrees, []float64{0, 0}, unit)
-	require.True(t, ok)
-	wide, ok := newComponent(0.1, wideDegrees, []float64{0, 0}, mat.NewSymDense(2, []float64{16, 0, 0, 16}))
-	require.True(t, ok)
-	p := &Proposal{mixture: mixture{main, wide}, problem: Problem{Centre: make([]float64, 2), LogDensity: func(x []float64) float64 {
-		centre := -(x[0]*x[0] + x[1]*x[1]) / 2
-		corner := math.Log(3) - ((x[0]-4)*(x[0]-4)+(x[1]-4)*(x[1]-4))/(2*0.01) // 0.03 of the mass
-		return logsum.Add(centre, corner)
-	}}}
-	const draws = 20_000
-	logZ := math.Log(2 * math.Pi * 1.03)
-	before := &Sample{}
-	require.NoError(t, p.Draw(t.Context(), before, draws, random))
-	bad := psis.Smooth(before.LogWeights())
-	require.Greater(t, bad.K, 0.5)
-
-	better, after, good := p, before, bad
-	for range 5 {
-		better = better.Mended(after)
-		after = &Sample{}
-		require.NoError(t, better.Draw(t.Context(), after, draws, random))
-		good = psis.Smooth(after.LogWeights())
-		total := 0.0
-		for _, c := range better.mixture {
-			total += c.share
-		}
-		require.InDelta(t, 1, total, 1e-12)
-	}
-	require.Less(t, good.K, 0.3)
-	require.Greater(t, good.ESS, 0.5*draws)
-	require.InDelta(t, logZ, good.LogMean, 4*good.LogMeanSE)
-
-	require.Nil(t, p.Mended(&Sample{Points: [][]float64{{0, 0}}, LogDensity: []float64{math.Inf(-1)}, LogProposal: []float64{0}}))
 }
