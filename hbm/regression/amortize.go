@@ -80,7 +80,6 @@ func (r *Regression) amortized(above [][]int) (*PlateModel, error) {
 	if r.Frame.SE != nil || r.Options.Intercept != nil {
 		return nil, fmt.Errorf("a family for many tables cannot have known standard errors, nor a prior in the units of one response")
 	}
-	var inner *varyingGroup
 	depth := map[string]int{}
 	for range r.groups { // enough passes to find the depths of all groupings
 		for i, g := range r.groups {
@@ -89,12 +88,7 @@ func (r *Regression) amortized(above [][]int) (*PlateModel, error) {
 			}
 		}
 	}
-	for _, g := range r.groups {
-		if inner == nil || len(g.Columns) > len(inner.Columns) || len(g.Columns) == len(inner.Columns) && depth[g.Name] > depth[inner.Name] {
-			inner = g
-		}
-	}
-	return r.plates(above, make([]float64, r.Dim()), inner, func(g *plateGroup) int { return depth[g.Name] })
+	return r.plates(above, make([]float64, r.Dim()), func(g *plateGroup) int { return depth[g.Name] })
 }
 
 // InferCommand is the command that a result of [Regression.Infer] names.

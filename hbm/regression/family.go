@@ -308,9 +308,8 @@ func (p *PlateModel) effectsAt(value func(v *hbm.Variable) []float64, mask []boo
 	}
 	prior := r.joint().prior(mask, theta)
 	effects := make([]float64, prior.e.effects)
-	var population []float64
 	if p.population != nil {
-		population = masked(value(p.population), mask)
+		population := masked(value(p.population), mask)
 		floats.SubTo(effects[:len(population)], population, prior.mean)
 	}
 	for i, g := range p.groups {
@@ -318,18 +317,10 @@ func (p *PlateModel) effectsAt(value func(v *hbm.Variable) []float64, mask []boo
 			if !mask[g.sd[a]] {
 				continue
 			}
-			mean := g.meanOf(a, population)
 			for level, effect := range value(g.effects[a]) {
-				effects[prior.e.firstOf[i]+level*len(g.Columns)+a] = effect - mean
+				effects[prior.e.firstOf[i]+level*len(g.Columns)+a] = effect
 			}
 		}
 	}
 	return prior, effects
-}
-
-func (g *plateGroup) meanOf(column int, population []float64) float64 {
-	if g.means == nil {
-		return 0
-	}
-	return mat.Dot(g.means.RowView(column), mat.NewVecDense(len(population), population))
 }

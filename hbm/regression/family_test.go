@@ -87,20 +87,17 @@ func naiveJoint(t *testing.T, p *PlateModel, value func(v *hbm.Variable) []float
 		}
 		covariance.SymOuterK(1, factor)
 		for level := range g.Levels {
-			b, mean := make([]float64, q), make([]float64, q)
+			b := make([]float64, q)
 			for a, effects := range g.effects {
 				b[a] = value(effects)[level]
-				if g.means != nil {
-					mean[a] = mat.Dot(g.means.RowView(a), mat.NewVecDense(len(r.Frame.Columns), theta[:len(r.Frame.Columns)]))
-				}
 			}
-			normal, ok := distmv.NewNormal(mean, covariance, nil)
+			normal, ok := distmv.NewNormal(make([]float64, q), covariance, nil)
 			require.True(t, ok)
 			sum += normal.LogProb(b)
 			for i, at := range g.Index {
 				for a := range q {
 					if at == level {
-						eta[i] += g.varyingGroup.z.At(i, a) * (b[a] - mean[a])
+						eta[i] += g.varyingGroup.z.At(i, a) * b[a]
 					}
 				}
 			}

@@ -160,7 +160,7 @@ func TestSubmodelPriorsOfGraphsAndHost(t *testing.T) {
 	}
 	out := graph.MustExecOnce(testkit.Backend(t), func(mask, theta *graph.Node) *graph.Node {
 		used := graph.ConvertDType(mask, theta.DType())
-		return r.logPriorDensity(mask, theta, used, r.columns(theta, used))
+		return r.logPriorDensity(mask, theta, r.columns(theta, used))
 	}, masks, thetas)
 	require.InDeltaSlice(t, want, out.Value(), 1e-9)
 }

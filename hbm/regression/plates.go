@@ -2,10 +2,8 @@ package regression
 
 import (
 	"fmt"
-	"math"
 	"slices"
 
-	"github.com/transdim/vti/hbm/frame"
 	"github.com/transdim/vti/likelihood"
 
 	. "github.com/gomlx/gomlx/pkg/core/graph"
@@ -22,11 +20,9 @@ import (
 //
 //	b_ja = Σ_{c<a} Λ_ac u_jc + Λ_aa u_ja,   u_ja ~ N(0, 1),
 //
-// so that the effects of a level have the covariance Λ Λᵀ of [Regression]. If a population effect
-// also varies by the largest grouping, the effects of that grouping are centred at it: their means
-// are a linear map A β of the population effects β. The variables are then A β + b, which the data
-// determine better than b. A grouping is nested in another grouping if each of its levels lies in
-// one level of the outer grouping, as classes lie in schools.
+// so that the effects of a level have the covariance Λ Λᵀ of [Regression]. A grouping is nested in
+// another grouping if each of its levels lies in one level of the outer grouping, as classes lie in
+// schools.
 type PlateModel struct {
 	// Model has the variables, and Data the values of the variables that are not latent.
 	Model *hbm.Model
@@ -48,9 +44,7 @@ type plateGroup struct {
 	*varyingGroup
 	plate   *hbm.Plate
 	z       *hbm.Variable   // constants of the rows [q]
-	effects []*hbm.Variable // A β + b of each column
-	a       *hbm.Variable   // constant A [q, P]; nil if the means of the effects are zero
-	means   *mat.Dense      // the value of A
+	effects []*hbm.Variable // b of each column
 }
 
 // HasPlates reports whether a regression of this response can be written with plates.
@@ -65,12 +59,12 @@ func HasPlates(response likelihood.Kind) bool {
 // Plates writes the regression as a model with plates. Inference starts near moments of the table.
 // The model has all terms of the formula; see platesSpace for models that lack terms.
 func (r *Regression) Plates() (*PlateModel, error) {
-	return r.plates(r.nesting(), r.start(), r.inner, func(g *plateGroup) int { return len(g.Levels) })
+	return r.plates(r.nesting(), r.start(), func(g *plateGroup) int { return len(g.Levels) })
 }
 
-// plates implements Plates, given the nesting of the groupings, the start of inference, the
-// grouping whose effects are centred at population effects (inner), and an order of groupings.
-func (r *Regression) plates(above [][]int, start []float64, inner *varyingGroup, rank func(g *plateGroup) int) (*PlateModel, error) {
+// plates implements Plates, given the nesting of the groupings, the start of inference, and an order
+// of groupings.
+func (r *Regression) plates(above [][]int, start []float64, rank func(g *plateGroup) int) (*PlateModel, error) {
 	if !HasPlates(r.Frame.Response) {
 		return nil, fmt.Errorf("families over all effects have no %s likelihood: want --family %s", r.Frame.Response, MarginalFamily)
 	}
@@ -84,11 +78,6 @@ func (r *Regression) plates(above [][]int, start []float64, inner *varyingGroup,
 	m := p.Model
 	for _, g := range r.groups {
 		p.groups = append(p.groups, &plateGroup{varyingGroup: g, plate: m.Plate(g.Name, len(g.Levels))})
-	}
-	for _, g := range p.groups {
-		if g.varyingGroup == inner {
-			g.means = means(r.x, g.varyingGroup.z)
-		}
 	}
 	p.rows = m.Plate("rows", len(r.y))
 	for i, g := range p.groups {
@@ -128,42 +117,6 @@ func (r *Regression) nesting() [][]int {
 		})
 	}
 	return direct
-}
-
-// means returns A [q, P] with X = Z A for the columns of X that are combinations of columns of Z. A
-// has zeros in its other columns. means returns nil without such columns, or if columns of Z are
-// dependent.
-func means(x, z *mat.Dense) *mat.Dense {
-	rows, q := z.Dims()
-	if x == nil || rows < q {
-		return nil
-	}
-	_, columns := x.Dims()
-	var qr mat.QR
-	qr.Factorize(z)
-	a, any := mat.NewDense(q, columns, nil), false
-	for j := range columns {
-		column := x.ColView(j)
-		var solved, fitted mat.VecDense
-		if qr.SolveVecTo(&solved, false, column) != nil {
-			return nil
-		}
-		fitted.MulVec(z, &solved)
-		fitted.SubVec(column, &fitted)
-		if mat.Norm(&fitted, 2) <= frame.DependentColumn*mat.Norm(column, 2) {
-			// an encoder would read rounding errors as data
-			for i, v := range solved.RawVector().Data {
-				if math.Abs(v) > frame.DependentColumn*mat.Norm(&solved, math.Inf(1)) {
-					a.Set(i, j, v)
-				}
-			}
-			any = true
-		}
-	}
-	if !any {
-		return nil
-	}
-	return a
 }
 
 // within returns, for each level of g, the level of the grouping other in which it lies, or nil if
@@ -222,10 +175,6 @@ func (p *PlateModel) addGlobals(start []float64) {
 }
 
 func (p *PlateModel) addEffects(g *plateGroup) {
-	if g.means != nil {
-		g.a = p.Model.Constant("means of "+g.Name, hbm.Event(g.means.Dims()))
-		p.Data[g.a] = mat.DenseCopyOf(g.means).RawMatrix().Data
-	}
 	for a, column := range g.Columns {
 		// Λ is lower triangular, so the effects of earlier columns determine their u.
 		inputs := p.factorTerms(g.varyingGroup, a)
@@ -233,16 +182,9 @@ func (p *PlateModel) addEffects(g *plateGroup) {
 		for _, b := range g.effects {
 			inputs = append(inputs, b)
 		}
-		if g.a != nil {
-			inputs = append(inputs, p.population, g.a)
-		}
 		row := func(values []*Node) (factor, u []*Node, present *Node) {
 			all, in := p.factorNodes(g.varyingGroup, a, values[:globals])
-			for c, b := range values[globals : globals+a] {
-				rest := b
-				if g.a != nil {
-					rest = Sub(rest, rowTimes(values[globals+a+1], c, values[globals+a]))
-				}
+			for c, rest := range values[globals:] {
 				for d := range c {
 					if all[c][d] != nil {
 						rest = Sub(rest, Mul(all[c][d], u[d]))
@@ -255,9 +197,6 @@ func (p *PlateModel) addEffects(g *plateGroup) {
 		mean := hbm.Of(func(values []*Node) *Node {
 			factor, u, _ := row(values)
 			sum := ZerosLike(factor[a])
-			if g.a != nil {
-				sum = rowTimes(values[globals+a+1], a, values[globals+a])
-			}
 			for c := range a {
 				if factor[c] != nil {
 					sum = Add(sum, Mul(factor[c], u[c]))
@@ -271,12 +210,6 @@ func (p *PlateModel) addEffects(g *plateGroup) {
 		}, inputs...)
 		g.effects = append(g.effects, p.Model.Latent(column.Name+" | "+g.Name, hbm.Normal(mean, sd), hbm.On(g.plate)))
 	}
-}
-
-// rowTimes returns the product of a row of matrices [..., q, P] and vectors [..., P].
-func rowTimes(matrix *Node, row int, vector *Node) *Node {
-	axis := matrix.Rank() - 2
-	return ReduceSum(Mul(Squeeze(SliceAxis(matrix, axis, AxisElem(row)), axis), vector), -1)
 }
 
 // orOne returns x, with 1 for absent entries, for which x and present are 0.
@@ -332,9 +265,9 @@ func (p *PlateModel) addResponse() {
 	r, m := p.regression, p.Model
 	var inputs []hbm.Term
 	var add []func(next func() *Node) *Node
-	if design := p.design(r.x); design != nil && mat.Norm(design, 1) > 0 {
+	if r.x != nil {
 		p.x = m.Constant("x", hbm.On(p.rows), hbm.Event(len(r.Frame.Columns)))
-		p.Data[p.x] = mat.DenseCopyOf(design).RawMatrix().Data
+		p.Data[p.x] = mat.DenseCopyOf(r.x).RawMatrix().Data
 		inputs = append(inputs, p.x, p.population)
 		add = append(add, func(next func() *Node) *Node { return ReduceSum(Mul(next(), next()), -1) })
 	}
@@ -342,8 +275,8 @@ func (p *PlateModel) addResponse() {
 		g.z = m.Constant("z of "+g.Name, hbm.On(p.rows), hbm.Event(len(g.Columns)))
 		p.Data[g.z] = mat.DenseCopyOf(g.varyingGroup.z).RawMatrix().Data
 		inputs = append(inputs, g.z)
-		for c := range g.Columns {
-			inputs = append(inputs, p.effectOf(g, c))
+		for _, effect := range g.effects {
+			inputs = append(inputs, effect)
 		}
 		add = append(add, func(next func() *Node) *Node {
 			z := next()
@@ -388,21 +321,4 @@ func (p *PlateModel) addResponse() {
 	}
 	p.y = m.Observed("y", density, hbm.On(p.rows))
 	p.Data[p.y] = r.y
-}
-
-// design returns x with zeros in columns at whose effects a grouping is centred.
-func (p *PlateModel) design(x *mat.Dense) *mat.Dense {
-	if x == nil {
-		return nil
-	}
-	design := mat.DenseCopyOf(x)
-	rows, columns := x.Dims()
-	for _, g := range p.groups {
-		for j := range columns {
-			if g.means != nil && mat.Norm(g.means.ColView(j), 1) > 0 {
-				design.SetCol(j, make([]float64, rows))
-			}
-		}
-	}
-	return design
 }

@@ -17,8 +17,8 @@ const mostPlateModels = 128
 
 // platesSpace is the space of the models of a selection, in the coordinates of the model with
 // plates (groupings and rows, see PlateModel). A code [S] names a model; B is a number of codes, D
-// of coordinates and C of features. Effects that a model lacks are zero. If a term does not vary,
-// all members of its plate have the population effect, so that plates are the same for all models.
+// of coordinates and C of features. Effects that a model lacks are zero, so that plates are the same
+// for all models.
 type platesSpace struct {
 	*effectSpace
 	owner []int32 // for each coordinate, a coordinate of the regression: a model has both or neither
@@ -91,18 +91,6 @@ func (p *PlateModel) startNear(start []float64, first, n int) []hbm.Option {
 		sds = append(sds, math.Min(cmp.Or(c.sd, 1), widestStart))
 	}
 	return []hbm.Option{hbm.Near(start[first:first+n], sds)}
-}
-
-// effectOf returns the effects of a column of a grouping, or the population effect in models in
-// which the column does not vary by the grouping.
-func (p *PlateModel) effectOf(g *plateGroup, column int) hbm.Term {
-	effect := g.effects[column]
-	if g.a == nil || !p.regression.Options.Select {
-		return effect
-	}
-	return hbm.Of(func(v []*Node) *Node {
-		return Add(v[0], Mul(OneMinus(v[1]), rowTimes(v[3], column, v[2])))
-	}, effect, hbm.Present(effect), p.population, g.a)
 }
 
 // masked returns a copy of values with zeros outside mask.

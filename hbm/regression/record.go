@@ -129,8 +129,7 @@ func (r *Record) PlateFamily() (family hbm.Family, ok bool, err error) {
 // FamilyRun returns the run of a family of package hbm that the record describes. In the record it
 // replaces zeros by their defaults.
 func (r *Record) FamilyRun(family hbm.Family) FamilyRun {
-	// Effects of levels are centred at population effects. If standard deviations may be near zero,
-	// float32 loses the difference between effects and their centres.
+	// If standard deviations may be near zero, densities of effects lose digits in float32.
 	if r.DType == dtypes.InvalidDType && r.Amortize == 0 && r.Members == 0 {
 		r.DType = dtypes.Float64
 	}

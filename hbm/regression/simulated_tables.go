@@ -33,7 +33,6 @@ const (
 type simulatedTable struct {
 	x, offset, y []float64
 	z            [][]float64 // varying columns of each grouping
-	means        []float64
 }
 
 // simulator returns a function that makes tables from the prior predictive distribution. Like
@@ -148,16 +147,12 @@ func (p *PlateModel) simulatePredictors(kept []int, random *rand.Rand) *simulate
 	t := &simulatedTable{x: p.Data[p.x], offset: p.Data[p.offset]}
 	for _, g := range p.groups {
 		t.z = append(t.z, p.Data[g.z])
-		if g.a != nil {
-			t.means = p.Data[g.a]
-		}
 	}
 	return t
 }
 
 // predictorsOf returns a table whose row i has the predictors of row source[i] of the table of the
-// run. It returns nil if the predictors of the rows in kept cannot be scaled, or if effects of a
-// grouping would be centred at other population effects than in the model.
+// run. It returns nil if the predictors of the rows in kept cannot be scaled.
 func (p *PlateModel) predictorsOf(source, kept []int) *simulatedTable {
 	r := p.regression
 	t := &simulatedTable{}
@@ -193,22 +188,9 @@ func (p *PlateModel) predictorsOf(source, kept []int) *simulatedTable {
 			scaleColumn(z, c, 0, sd)
 		}
 		t.z = append(t.z, mat.DenseCopyOf(z).RawMatrix().Data)
-		if g.a == nil {
-			continue
-		}
-		a := means(x, z)
-		if a == nil {
-			return nil
-		}
-		for j := range r.Frame.Columns {
-			if (mat.Norm(a.ColView(j), 1) > 0) != (mat.Norm(g.means.ColView(j), 1) > 0) {
-				return nil
-			}
-		}
-		t.means = mat.DenseCopyOf(a).RawMatrix().Data
 	}
 	if p.x != nil {
-		t.x = mat.DenseCopyOf(p.design(x)).RawMatrix().Data
+		t.x = mat.DenseCopyOf(x).RawMatrix().Data
 	}
 	if p.offset != nil {
 		t.offset = distinct.At(r.offset, source)
@@ -227,7 +209,6 @@ func (p *PlateModel) collect(tables []*simulatedTable) hbm.Values {
 	put(p.offset, func(t *simulatedTable) []float64 { return t.offset })
 	for i, g := range p.groups {
 		put(g.z, func(t *simulatedTable) []float64 { return t.z[i] })
-		put(g.a, func(t *simulatedTable) []float64 { return t.means })
 	}
 	return values
 }

@@ -73,7 +73,7 @@ func (t Target) LogJoint(_, mask, theta *Node) *Node {
 	if len(wide) > 0 {
 		w = Concatenate(wide, -1)
 	}
-	return Add(r.likelihood().logDensity(w, inner, parts.logNoise), r.logPriorDensity(mask, active, used, parts))
+	return Add(r.likelihood().logDensity(w, inner, parts.logNoise), r.logPriorDensity(mask, active, parts))
 }
 
 // parts holds the coordinates of θ by their meaning.
@@ -141,7 +141,7 @@ func (r *Regression) factor(g *varyingGroup, p *parts) [][]*Node {
 }
 
 // logPriorDensity returns the log prior density of the active coordinates. [B]
-func (r *Regression) logPriorDensity(mask, active, used *Node, p *parts) *Node {
+func (r *Regression) logPriorDensity(mask, active *Node, p *parts) *Node {
 	var normal []bool
 	means, inverses, constants := make([]float64, r.Dim()), make([]float64, r.Dim()), make([]float64, r.Dim())
 	var rest *Node
