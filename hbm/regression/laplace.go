@@ -46,11 +46,7 @@ func newLaplaceEffects(r *Regression) *laplaceEffects {
 		}
 	}
 	l.constants = r.logConstants()
-	for k, g := range r.groups {
-		if g == r.inner {
-			l.inner, l.first = k, l.firstOf[k]
-		}
-	}
+	l.inner, l.first = slices.Index(r.groups, r.inner), l.innerAt()
 	for _, p := range l.pairs {
 		l.gramFirst = append(l.gramFirst, l.grams)
 		l.grams += len(p.gram)

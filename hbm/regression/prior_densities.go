@@ -46,8 +46,8 @@ func (l scaleLink) ToEvent(u *Node, _ []int) (value, logDet *Node) {
 }
 
 // leastRatioOf returns the lower bound of standard deviations in the float type of a node. Smaller
-// effects would be lost by rounding in a sum of a coefficient and an effect: the difference from
-// the coefficient would be zero, and the density too large.
+// effects would be lost by rounding beside the effects of a column with which they are correlated,
+// and their density would be too large.
 func leastRatioOf(x *Node) float64 {
 	if x.DType() == dtypes.Float32 {
 		return leastRatio32
