@@ -33,11 +33,11 @@ func (p *outerProposal) leastSquaresEffects() []float64 {
 	return p.factor.Solve(p.gradient(right, none))
 }
 
-// newtonSteps bounds the steps to the mode of all effects. A step with a squared length, in posterior
-// standard deviations, below closeSquare is the last. farthestStart bounds the absolute values of standard
-// effects at the start of a search. longestClimb bounds the change of a linear predictor in a
-// careful step. A short Newton step leaves an error of about the square of its length, which
-// weights correct.
+// newtonSteps bounds the steps to the mode of all effects. A step with a squared length, in
+// posterior standard deviations, below closeSquare is the last. farthestStart bounds the absolute
+// values of standard effects at the start of a search. longestClimb bounds the change of a linear
+// predictor in a careful step. A short Newton step leaves an error of about the square of its
+// length, which weights correct.
 const (
 	newtonSteps   = 60
 	closeSquare   = 0.05

@@ -62,8 +62,8 @@ func (r *Regression) Plates() (*PlateModel, error) {
 	return r.plates(r.nesting(), r.start(), func(g *plateGroup) int { return len(g.Levels) })
 }
 
-// plates implements Plates, given the nesting of the groupings, the start of inference, and an order
-// of groupings.
+// plates implements Plates, given the nesting of the groupings, the start of inference, and an
+// order of groupings.
 func (r *Regression) plates(above [][]int, start []float64, rank func(g *plateGroup) int) (*PlateModel, error) {
 	if !HasPlates(r.Frame.Response) {
 		return nil, fmt.Errorf("families over all effects have no %s likelihood: want --family %s", r.Frame.Response, MarginalFamily)

@@ -17,8 +17,8 @@ const mostPlateModels = 128
 
 // platesSpace is the space of the models of a selection, in the coordinates of the model with
 // plates (groupings and rows, see PlateModel). A code [S] names a model; B is a number of codes, D
-// of coordinates and C of features. Effects that a model lacks are zero, so that plates are the same
-// for all models.
+// of coordinates and C of features. Effects that a model lacks are zero, so that plates are the
+// same for all models.
 type platesSpace struct {
 	*effectSpace
 	owner []int32 // for each coordinate, a coordinate of the regression: a model has both or neither
