@@ -8,6 +8,7 @@ import (
 	"github.com/transdim/vti/dag/effects"
 	dgraph "github.com/transdim/vti/dag/graph"
 	"github.com/transdim/vti/dag/score"
+	"github.com/transdim/vti/internal/parallel"
 	"github.com/transdim/vti/internal/rank"
 	"github.com/transdim/vti/internal/report"
 	"github.com/transdim/vti/run"
@@ -181,8 +182,8 @@ func fillEdges(p *score.Problem, r *Result, found graphEstimates) (classes []*dg
 	for _, d := range found.draws {
 		total += float64(d.Count)
 	}
+	parallel.Run(len(classes), func(k int) { classes[k] = found.draws[k].Graph.Essential(targets) })
 	for k, d := range found.draws {
-		classes[k] = d.Graph.Essential(targets)
 		for to := range p.Data.Nodes() {
 			for _, from := range classes[k].Parents(to) {
 				if share := float64(d.Count) / total; classes[k].Has(to, from) {

@@ -55,7 +55,7 @@ func RunGraphChains(ctx gocontext.Context, problem *score.Problem, cfg GraphChai
 	if err != nil {
 		return nil, err
 	}
-	edges := sampled.Edges()
+	edges := sampled.Last
 	certify := func() *Certificate {
 		c := certifyChains(len(sampled.Graphs), walk.KeptGraphs, edges, problem.Data.Names)
 		c.SearchedParents = walk.SearchedParents(problem)

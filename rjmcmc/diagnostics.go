@@ -43,9 +43,13 @@ func Summarise(chains [][]float64) Summary {
 		return s
 	}
 	halves := split(chains)
+	if atMostTwoValues(halves) { // ranks and distances from the median then change nothing
+		s.RHat, s.ESS = plainRHat(halves), effectiveSize(halves)
+		s.MCSE = s.SD / math.Sqrt(s.ESS)
+		return s
+	}
 	s.RHat = rHat(halves)
-	ranked := rankNormalise(halves)
-	s.ESS = effectiveSize(ranked)
+	s.ESS = effectiveSize(rankNormalise(halves))
 	s.MCSE = s.SD / math.Sqrt(effectiveSize(halves))
 	return s
 }
@@ -61,7 +65,7 @@ func split(chains [][]float64) [][]float64 {
 }
 
 // rHat returns the larger of two R-hats: of the values (bulk), and of their distances from the
-// median (folded).
+// median (folded). The chains must have more than two values.
 func rHat(chains [][]float64) float64 {
 	all := slices.Concat(chains...)
 	slices.Sort(all)
@@ -73,11 +77,7 @@ func rHat(chains [][]float64) float64 {
 			folded[c][i] = math.Abs(v - median)
 		}
 	}
-	bulk := plainRHat(rankNormalise(chains))
-	if constant(folded) { // for an indicator with median ½ all distances from the median are equal
-		return bulk
-	}
-	return max(bulk, plainRHat(rankNormalise(folded)))
+	return max(plainRHat(rankNormalise(chains)), plainRHat(rankNormalise(folded)))
 }
 
 // plainRHat returns √(var⁺/W) with var⁺ = (n−1)/n W + B/n, where n is the length of each chain, W

@@ -61,6 +61,7 @@ func parameterDraws(p *score.Problem) int {
 // effective number of graphs that were drawn for the posterior, infinite for a sum over all graphs.
 func Parameters(p *score.Problem, ctx gocontext.Context, posterior score.Mixture, source score.ParameterSource, exact EdgeMoments, graphs float64, random *rand.Rand) (list []Parameter, err error) {
 	probabilities, draws := posterior.Edges(p.Data.Nodes()), parameterDraws(p)
+	ofNodes := posterior.OfNodes(p.Data.Nodes())
 	for _, e := range dgraph.OrderedPairs(p.Data.Nodes()) {
 		if err := ctx.Err(); err != nil {
 			return nil, fmt.Errorf("stopped while summarising mechanisms: %w", err)
@@ -68,7 +69,7 @@ func Parameters(p *score.Problem, ctx gocontext.Context, posterior score.Mixture
 		if probabilities[e.From][e.To] < leastParameter {
 			continue
 		}
-		families := posterior.Draws(random, func(f dgraph.Family) bool { return f.Node == e.To && f.Parents.Has(e.From) })
+		families := posterior.Draws(random, posterior.With(e.From, ofNodes[e.To]))
 		slopes, errors := make([]float64, draws), meanErrors{}
 		for i := range slopes {
 			family := families()
@@ -112,7 +113,7 @@ func ExactMoments(p *score.Problem, posterior score.Mixture) EdgeMoments {
 	}
 	type moments struct{ means, variances []float64 }
 	known := map[dgraph.Family]moments{}
-	forms := p.Forms()
+	forms, ofNodes := p.Forms(), posterior.OfNodes(p.Data.Nodes())
 	familyMoments := func(f dgraph.Family) moments {
 		moments, ok := known[f]
 		if !ok {
@@ -123,8 +124,8 @@ func ExactMoments(p *score.Problem, posterior score.Mixture) EdgeMoments {
 	}
 	return func(e dgraph.Edge) (mean, variance, between float64) {
 		var shares, means, variances []float64
-		for k, f := range posterior.Families {
-			if f.Node == e.To && f.Parents.Has(e.From) && posterior.Shares[k] > negligibleShare {
+		for _, k := range posterior.With(e.From, ofNodes[e.To]) {
+			if f := posterior.Families[k]; posterior.Shares[k] > negligibleShare {
 				moments, at := familyMoments(f), f.Parents.And(dgraph.Below(e.From)).Len()
 				shares, means, variances = append(shares, posterior.Shares[k]), append(means, moments.means[at]), append(variances, moments.variances[at])
 			}
@@ -208,7 +209,7 @@ type NodeCheck struct {
 
 // CheckNodes returns the posterior predictive checks of the residuals of all nodes.
 func CheckNodes(p *score.Problem, ctx gocontext.Context, posterior score.Mixture, source score.ParameterSource, random *rand.Rand) (checks []NodeCheck, err error) {
-	l := p.Layout()
+	l, ofNodes := p.Layout(), posterior.OfNodes(p.Data.Nodes())
 	for j, name := range p.Data.Names {
 		if err := ctx.Err(); err != nil {
 			return nil, fmt.Errorf("stopped while checking residuals: %w", err)
@@ -223,7 +224,7 @@ func CheckNodes(p *score.Problem, ctx gocontext.Context, posterior score.Mixture
 			}
 			replicated[r] = statistics(residuals)
 		}
-		families := posterior.Draws(random, func(f dgraph.Family) bool { return f.Node == j })
+		families := posterior.Draws(random, ofNodes[j])
 		check := NodeCheck{Node: name}
 		for range checkDraws {
 			theta, _ := source(families())

@@ -88,7 +88,7 @@ func TestExactMoments(t *testing.T) {
 		require.NoError(t, err)
 		exact, source := ExactMoments(p, posterior.Mixture()), p.ExactParameters(p.Families, random)
 		for _, e := range []dgraph.Edge{{From: 0, To: 1}, {From: 2, To: 1}, {From: 0, To: 2}} {
-			families := posterior.Mixture().Draws(random, func(f dgraph.Family) bool { return f.Node == e.To && f.Parents.Has(e.From) })
+			families := posterior.Mixture().Draws(random, posterior.Mixture().With(e.From, posterior.Mixture().OfNodes(p.Data.Nodes())[e.To]))
 			const draws = 60000
 			mean, variance, _ := exact(e)
 			var weights, squares []float64

@@ -115,7 +115,7 @@ func simulateMixed(p *score.Problem, from int, settings []setting, parents []dgr
 					table.Set(rows[s], j, nodeSetting.value)
 					continue
 				}
-				if s > 0 && !below.Has(j) { // the node does not descend from the cause, and keeps its value under the first setting
+				if s > 0 && !below[j] { // the node does not descend from the cause, and keeps its value under the first setting
 					for _, column := range table.Of[j] {
 						rows[s][column] = rows[0][column]
 					}
@@ -134,7 +134,7 @@ func simulateMixed(p *score.Problem, from int, settings []setting, parents []dgr
 	}
 	for s := range settings[1:] { // nodes that do not descend from the cause have equal means for all settings
 		for j := range nodes {
-			if !below.Has(j) {
+			if !below[j] {
 				copy(means[s+1][j], means[0][j])
 			}
 		}

@@ -46,7 +46,7 @@ func CheckModel(p *score.Problem, ctx gocontext.Context, posterior score.Mixture
 		Remedies: remedies(p),
 		Curves:   p.Model.Mechanism == sem.Spline || p.Model.Mechanism == sem.MLP,
 	}
-	families, fits := make([]func() int, nodes), make([]*nodeFit, nodes)
+	families, ofNodes, fits := make([]func() int, nodes), posterior.OfNodes(nodes), make([]*nodeFit, nodes)
 	var nodeOf []int // node of each checked column
 	for j := range nodes {
 		fits[j] = &nodeFit{problem: p, node: j, first: len(nodeOf)}
@@ -55,7 +55,7 @@ func CheckModel(p *score.Problem, ctx gocontext.Context, posterior score.Mixture
 				fits[j].rows = append(fits[j].rows, row)
 			}
 		}
-		families[j] = posterior.Draws(random, func(f dgraph.Family) bool { return f.Node == j })
+		families[j] = posterior.Draws(random, ofNodes[j])
 		columns, kind := checkedColumns(p, j)
 		for _, column := range columns {
 			nodeOf = append(nodeOf, j)
@@ -63,9 +63,9 @@ func CheckModel(p *score.Problem, ctx gocontext.Context, posterior score.Mixture
 		}
 	}
 	repeats := modelcheck.MinDraws / parameters
-	chosen, parents, descendants := make([]int, nodes), make([]dgraph.Set, nodes), make([]dgraph.Set, nodes)
+	chosen, parents, descendants := make([]int, nodes), make([]dgraph.Set, nodes), make([][]bool, nodes)
 	in.Descends = func(_, column, other int) bool { // columns of one category count as descendants of each other, because its levels exclude each other
-		return nodeOf[column] == nodeOf[other] || descendants[nodeOf[column]].Has(nodeOf[other])
+		return nodeOf[column] == nodeOf[other] || descendants[nodeOf[column]][nodeOf[other]]
 	}
 	in.Draw = func(d, column int, mean, sd, replicate []float64) {
 		fit := fits[nodeOf[column]]

@@ -93,7 +93,7 @@ func TotalEffects(p *score.Problem, ctx gocontext.Context, d score.Sample, indep
 			below := score.Descendants(from, parents, orders[k])
 			effects := effectsOf(p, from, parents, d.Thetas[k], orders[k], below, random)
 			for to := range nodes {
-				paths[to] += dgraph.Indicator(to != from && below.Has(to))
+				paths[to] += dgraph.Indicator(to != from && below[to])
 				values[to] = append(values[to], effects[to]*unit(p, from, to))
 			}
 		}
@@ -130,7 +130,7 @@ func unit(p *score.Problem, from, to int) float64 {
 // paths of the products of weights (Wright 1934). For networks it is estimated from simulated rows:
 // the difference of the means with the node set half a standard deviation above and below its mean,
 // with the same noise, divided by the standard deviation.
-func effectsOf(p *score.Problem, from int, parents []dgraph.Set, thetas [][]float64, order []int, below dgraph.Set, random *rand.Rand) []float64 {
+func effectsOf(p *score.Problem, from int, parents []dgraph.Set, thetas [][]float64, order []int, below []bool, random *rand.Rand) []float64 {
 	effects := make([]float64, len(order))
 	switch p.Model.Mechanism {
 	case sem.Categorical, sem.Mixed, sem.Spline:
@@ -140,7 +140,7 @@ func effectsOf(p *score.Problem, from int, parents []dgraph.Set, thetas [][]floa
 	}
 	effects[from] = 1
 	for _, j := range order {
-		if j == from || !below.Has(j) {
+		if j == from || !below[j] {
 			continue
 		}
 		for i := range parents[j].Nodes() {
@@ -152,9 +152,9 @@ func effectsOf(p *score.Problem, from int, parents []dgraph.Set, thetas [][]floa
 
 // simulatedEffects returns the total effects of a node on all nodes for networks, from simulated
 // rows.
-func simulatedEffects(p *score.Problem, from int, thetas [][]float64, order []int, below dgraph.Set, random *rand.Rand) []float64 {
+func simulatedEffects(p *score.Problem, from int, thetas [][]float64, order []int, below []bool, random *rand.Rand) []float64 {
 	l, effects := p.Layout(), make([]float64, len(order))
-	if below.Len() == 1 {
+	if !slices.Contains(slices.Concat(below[:from], below[from+1:]), true) {
 		return effects
 	}
 	size := math.Exp(p.Data.LogSD(from))
@@ -166,7 +166,7 @@ func simulatedEffects(p *score.Problem, from int, thetas [][]float64, order []in
 			if j == from {
 				up[j], down[j] = size/2, -size/2
 			}
-			if below.Has(j) {
+			if below[j] {
 				effects[j] += (up[j] - down[j]) / (size * effectRows)
 			}
 		}

@@ -80,7 +80,7 @@ func (s *effectStudy) add(t *testing.T, p *score.Problem, truth *dgraph.Graph, t
 				effect *= unit(p, from, to)
 				below[to] += dgraph.Indicator(effect < want[to])
 				same[to] += dgraph.Indicator(effect == want[to])
-				paths[to] += dgraph.Indicator(under.Has(to))
+				paths[to] += dgraph.Indicator(under[to])
 			}
 		}
 		for to, effect := range want {

@@ -65,7 +65,7 @@ func (g *givenMixed) under(parents []dgraph.Set, _ [][]float64, random *rand.Ran
 	weighed := false
 	below := score.Descendants(target, parents, order)
 	for j := range g.query.observed {
-		weighed = weighed || below.Has(j)
+		weighed = weighed || below[j]
 	}
 	row := make([]float64, g.table.Width())
 	for j, x := range g.fixed {

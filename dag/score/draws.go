@@ -128,13 +128,15 @@ func EachOf[T any](list []T, every int) (kept []T) {
 	return kept
 }
 
-// Descendants returns the descendants of a node, including the node itself. order is a topological
-// order of the graph.
-func Descendants(from int, parents []dgraph.Set, order []int) dgraph.Set {
-	below := dgraph.SetOf(from)
+// Descendants reports, for each node, whether it is the node from or one of its descendants. order
+// is a topological order of the graph; without it (for parents that form a cycle) only from is
+// reported.
+func Descendants(from int, parents []dgraph.Set, order []int) []bool {
+	below := make([]bool, len(parents))
+	below[from] = true
 	for _, j := range order {
-		if !parents[j].And(below).Empty() {
-			below = below.With(j)
+		for i := range parents[j].Nodes() {
+			below[j] = below[j] || below[i]
 		}
 	}
 	return below

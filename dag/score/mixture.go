@@ -34,22 +34,37 @@ func (m Mixture) Graph(families []int) *dgraph.Graph {
 	return dgraph.FromParents(parents)
 }
 
-// Draws returns a function that draws one of the families (nodes with sets of parents) that satisfy
-// a condition, in proportion to their probabilities, and returns its index in m.Families. Draws
-// returns nil if no family satisfies the condition.
-func (m Mixture) Draws(random *rand.Rand, condition func(dgraph.Family) bool) func() int {
-	var places []int
-	var shares []float64
+// OfNodes returns, for each node, the indices in m.Families of its families with a probability
+// above 0.
+func (m Mixture) OfNodes(nodes int) [][]int {
+	places := make([][]int, nodes)
 	for f, family := range m.Families {
-		if m.Shares[f] > 0 && condition(family) {
-			places, shares = append(places, f), append(shares, m.Shares[f])
+		if m.Shares[f] > 0 {
+			places[family.Node] = append(places[family.Node], f)
 		}
 	}
-	if places == nil {
-		return nil
+	return places
+}
+
+// With returns those of the given families, by their indices in m.Families, that have a parent.
+func (m Mixture) With(parent int, families []int) (places []int) {
+	for _, f := range families {
+		if m.Families[f].Parents.Has(parent) {
+			places = append(places, f)
+		}
+	}
+	return places
+}
+
+// Draws returns a function that draws one of the given families, by their indices in m.Families, in
+// proportion to their probabilities, and returns its index.
+func (m Mixture) Draws(random *rand.Rand, families []int) func() int {
+	shares := make([]float64, len(families))
+	for k, f := range families {
+		shares[k] = m.Shares[f]
 	}
 	table := pick.NewTable(shares)
-	return func() int { return places[table.Index(random.Float64())] }
+	return func() int { return families[table.Index(random.Float64())] }
 }
 
 // Edges returns the probabilities of all edges, by cause and effect [N][N].

@@ -5,6 +5,7 @@ import (
 	gocontext "context"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -95,6 +96,7 @@ type Graphs struct {
 	nodes  int
 	Graphs [][][]dgraph.Set // [chains][draws][N]
 	scores [][]float64      // log posterior weights of the graphs [chains][draws]
+	Last   Edges            // summaries of the edges in the last round, by SampleGraphs
 	// parameters of each node, if cells are missing [chains][draws][N][D]
 	thetas [][][][]float64
 	sweeps int // sweeps between two draws
@@ -141,7 +143,8 @@ func SampleGraphs(p *score.Problem, ctx gocontext.Context, cfg ChainConfig, stat
 		if err := r.candidates.err(); err != nil {
 			return nil, err
 		}
-		worst := s.Edges().Worst
+		s.Last = s.Edges()
+		worst := s.Last.Worst
 		if verdict.Judge(Measured(len(r.walks), KeptGraphs, worst)).Verdict == verdict.Trusted || r.round >= cfg.Rounds-1 || !limit.Fits(2*time.Since(began)) {
 			return s, nil
 		}
@@ -337,10 +340,7 @@ func (s *Graphs) Edges() Edges {
 	if density.SD == 0 || s.oneScore() {
 		density.RHat, density.ESS = 1, float64(len(s.Graphs)*KeptGraphs)
 	}
-	length := len(s.scores[0])
-	all := make([]float64, len(s.Graphs)*length) // indicators of an edge in all draws, chain by chain
-	chains := slices.Collect(slices.Chunk(all, length))
-	present, absent := map[dgraph.Edge][]int{}, rjmcmc.Summarise(chains)
+	present := map[dgraph.Edge][]int{} // the draws that have an edge, counted through all chains
 	for k, parents := range slices.Concat(s.Graphs...) {
 		for to, set := range parents {
 			for from := range set.Nodes() {
@@ -349,15 +349,26 @@ func (s *Graphs) Edges() Edges {
 			}
 		}
 	}
-	return Summarise(s.nodes, density, func(e dgraph.Edge) rjmcmc.Summary {
-		if len(present[e]) == 0 {
-			return absent
-		}
-		clear(all)
-		for _, k := range present[e] {
+	length := len(s.scores[0])
+	summarise := func(draws []int) rjmcmc.Summary {
+		all := make([]float64, len(s.Graphs)*length) // indicators of an edge in all draws, chain by chain
+		for _, k := range draws {
 			all[k] = 1
 		}
-		return rjmcmc.Summarise(chains)
+		return rjmcmc.Summarise(slices.Collect(slices.Chunk(all, length)))
+	}
+	edges, absent := slices.Collect(maps.Keys(present)), summarise(nil)
+	summaries := make([]rjmcmc.Summary, len(edges))
+	parallel.Run(len(edges), func(k int) { summaries[k] = summarise(present[edges[k]]) })
+	places := make(map[dgraph.Edge]int, len(edges))
+	for k, e := range edges {
+		places[e] = k
+	}
+	return Summarise(s.nodes, density, func(e dgraph.Edge) rjmcmc.Summary {
+		if k, ok := places[e]; ok {
+			return summaries[k]
+		}
+		return absent
 	})
 }
 
