@@ -78,6 +78,7 @@
 //	start.go        where chains start
 //	moves.go        the moves of an iteration
 //	transfer.go     changes of model: births, deaths and the kept coordinates
+//	remembered.go   the factors of all models of a small space, computed once
 //	transport.go    targets that know the quadratic of each model
 //	quadratic.go    the quadratic that burn-in learns for other targets
 //	lists.go        moves on spaces of short lists

@@ -100,15 +100,10 @@ func (s *sampler) propagate(w *workspace, c int) float64 {
 		}
 	}
 	kept, died, born := w.kept, w.died, w.born
-	tuning := &s.rung(c).tuning
-	var factor dense.Factor
-	known := false
-	if tuning.Quadratic != nil {
-		factor, known = tuning.Quadratic.factorise(w, kept)
-	}
+	var lower dense.Factor
 	var logRatio float64
 	if len(died) > 0 {
-		m := tuning.marginal(w, kept, died, factor, known)
+		m := s.marginalOf(w, s.state, c, kept, died, &lower)
 		values := w.take(len(died))
 		for a, j := range died {
 			values[a] = from[j]
@@ -117,7 +112,7 @@ func (s *sampler) propagate(w *workspace, c int) float64 {
 		m.apply(kept, theta, values, 1)
 	}
 	if len(born) > 0 {
-		m := tuning.marginal(w, kept, born, factor, known)
+		m := s.marginalOf(w, s.proposal, c, kept, born, &lower)
 		values := w.take(len(born))
 		m.draw(s.rngs[c], values)
 		for a, j := range born {
@@ -172,10 +167,10 @@ func (s *sampler) proposeJoint(w *workspace, c int, theta []float64, active []in
 	switch {
 	case s.density.quadratic != nil:
 		var st standard
-		st, known = s.state.standard(w, c, active)
+		st, known = s.standardOf(w, s.state, c, active, nil)
 		factor = st.factor
 	case tuning.Quadratic != nil:
-		factor, known = tuning.Quadratic.factorise(w, active)
+		factor, known = s.factorOf(w, c, active)
 	}
 	if known {
 		factor.SolveUpper(step)

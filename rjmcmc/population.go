@@ -12,8 +12,10 @@ type population struct {
 	base, tilt []float64
 	logDensity []float64 // base + β tilt [R]
 	// precision [R*D*D] and linear [R*D] hold the approximation of each row's model by a
-	// QuadraticTarget. They are nil for other targets.
+	// QuadraticTarget. They are nil for other targets, and if the field models holds the
+	// approximations of all models.
 	precision, linear []float64
+	models            *approximations
 	ladder            *ladder
 }
 
@@ -44,8 +46,12 @@ func (p *population) copyRow(dst *population, c int) {
 }
 
 func (p *population) approximation(c int) (precision, linear []float64) {
-	d := p.dim
-	return p.precision[c*d*d : (c+1)*d*d], p.linear[c*d : (c+1)*d]
+	d, row, all, each := p.dim, c, p.precision, p.linear
+	if p.models != nil {
+		code, _, _ := p.row(c)
+		row, all, each = indexOf(p.models.cards, code), p.models.precision, p.models.linear
+	}
+	return all[row*d*d : (row+1)*d*d], each[row*d : (row+1)*d]
 }
 
 func (p *population) copyApproximation(dst *population, c int) {

@@ -152,6 +152,9 @@ func (s *sampler) endBurnIn() error {
 			}
 		}
 	}
+	if renewed {
+		s.forget()
+	}
 	if renewed && len(s.rungs) > 1 {
 		s.ladder.renew(&s.rungs[0].tuning)
 		return s.oneByOne(func(_ *workspace, b *block) error { return s.evaluate(s.state, b) })

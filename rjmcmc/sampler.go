@@ -125,10 +125,8 @@ func newSampler(backend backends.Backend, target Target, cfg Config) (*sampler, 
 	if len(s.paired) == 0 || s.mover != nil {
 		s.cfg.Swaps = 0
 	}
-	if quadratics {
-		for _, p := range []*population{s.state, s.proposal} {
-			p.precision, p.linear = make([]float64, rows*dim*dim), make([]float64, rows*dim)
-		}
+	if err := s.prepareModels(backend); err != nil {
+		return nil, err
 	}
 	s.beginAdapting()
 	return s, nil
@@ -148,6 +146,32 @@ func (s *sampler) sortSites() {
 			s.paired = append(s.paired, site)
 		}
 	}
+}
+
+// prepareModels allocates the store of results by model if there are few models. With a
+// QuadraticTarget it then also computes the quadratic approximation of the log density of every
+// model. If there are many models, it allocates memory for one such approximation for each chain at
+// each temperature.
+func (s *sampler) prepareModels(backend backends.Backend) error {
+	small := remembers(s.cards, s.dim, s.cfg.Temperatures, s.list != nil)
+	for i := range s.rungs {
+		if small {
+			s.rungs[i].remembered = newRemembered(s.cards, s.dim)
+		}
+	}
+	switch {
+	case s.density.quadratic != nil && small:
+		models, err := newApproximations(backend, s.density, s.cards, s.dim)
+		if err != nil {
+			return err
+		}
+		s.state.models, s.proposal.models = models, models
+	case s.density.quadratic != nil:
+		for _, p := range []*population{s.state, s.proposal} {
+			p.precision, p.linear = make([]float64, s.rows*s.dim*s.dim), make([]float64, s.rows*s.dim)
+		}
+	}
+	return nil
 }
 
 func (s *sampler) beginAdapting() {
@@ -177,6 +201,8 @@ func (s *sampler) proposeBy(weights []float64) error {
 type rung struct {
 	tuning  Tuning
 	adapter *adapter // nil after burn-in
+	// remembered stores results by model; it is nil if there are too many models, and on lists.
+	remembered *remembered
 }
 
 func (s *sampler) rung(row int) *rung { return &s.rungs[row/s.cfg.Chains] }
@@ -199,8 +225,10 @@ func (s *sampler) propose(w *workspace, b *block, move Move) error {
 	if err := s.density.masks(s.proposal, b); err != nil {
 		return err
 	}
-	if err := s.density.quadratics(s.proposal, b); err != nil {
-		return err
+	if s.proposal.models == nil {
+		if err := s.density.quadratics(s.proposal, b); err != nil {
+			return err
+		}
 	}
 	for c := b.first; c < b.last; c++ {
 		if s.moved[c] {

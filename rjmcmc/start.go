@@ -74,8 +74,10 @@ func (s *sampler) startBlock(w *workspace, b *block, first bool) error {
 			theta[i] = 0
 		}
 	}
-	if err := s.density.quadratics(s.proposal, b); err != nil {
-		return err
+	if s.proposal.models == nil {
+		if err := s.density.quadratics(s.proposal, b); err != nil {
+			return err
+		}
 	}
 	if s.density.quadratic != nil && first {
 		for c := b.first; c < b.last; c++ {
@@ -117,7 +119,7 @@ func (s *sampler) startValues(w *workspace, c int) {
 	w.reset()
 	_, theta, mask := s.proposal.row(c)
 	active := w.active(mask)
-	st, ok := s.proposal.standard(w, c, active)
+	st, ok := s.standardOf(w, s.proposal, c, active, nil)
 	if !ok {
 		return
 	}

@@ -95,10 +95,10 @@ func (w *workspace) take(n int) []float64 {
 const smallestPivot = 1e-10
 
 // marginal returns the marginal of coordinates x and the shift of the kept coordinates. The
-// argument factor is the factor of Λ_RR from factorise, if known is true. Otherwise the marginal
-// comes from BirthMean and BirthSD only.
-func (t *Tuning) marginal(w *workspace, kept, x []int, factor dense.Factor, known bool) marginal {
-	if known {
+// argument factor is the factor of Λ_RR from factorise. If it has fewer rows than there are kept
+// coordinates, Λ_RR has no factor. The marginal then comes from BirthMean and BirthSD only.
+func (t *Tuning) marginal(w *workspace, kept, x []int, factor dense.Factor) marginal {
+	if t.Quadratic != nil && factor.Order() == len(kept) {
 		if m, ok := t.Quadratic.marginal(w, kept, x, factor); ok {
 			return m
 		}

@@ -169,8 +169,8 @@ func TestTransferUndoesItself(t *testing.T) {
 	kept := []int{0, 3}
 	factor := factorised(s.rungs[0].tuning.Quadratic, &w, kept)
 	theta := append([]float64{}, s.proposal.theta...)
-	s.rungs[0].tuning.marginal(&w, kept, []int{2, 4}, factor, true).apply(kept, theta, []float64{theta[2], theta[4]}, 1)
-	s.rungs[0].tuning.marginal(&w, kept, []int{1}, factor, true).apply(kept, theta, []float64{before[1]}, -1)
+	s.rungs[0].tuning.marginal(&w, kept, []int{2, 4}, factor).apply(kept, theta, []float64{theta[2], theta[4]}, 1)
+	s.rungs[0].tuning.marginal(&w, kept, []int{1}, factor).apply(kept, theta, []float64{before[1]}, -1)
 	assert.InDelta(t, before[0], theta[0], 1e-12)
 	assert.InDelta(t, before[3], theta[3], 1e-12)
 }
@@ -185,12 +185,12 @@ func TestIndefiniteApproximationFallsBack(t *testing.T) {
 	var w workspace
 	_, definite := tuning.Quadratic.factorise(&w, []int{0, 1})
 	assert.False(t, definite)
-	m := tuning.marginal(&w, []int{0}, []int{1}, factorised(tuning.Quadratic, &w, []int{0}), true)
+	m := tuning.marginal(&w, []int{0}, []int{1}, factorised(tuning.Quadratic, &w, []int{0}))
 	assert.Nil(t, m.shift)
 	assert.InDelta(t, 2, m.factor.At(0, 0), 1e-12)
-	m = tuning.marginal(&w, []int{0}, []int{2}, factorised(tuning.Quadratic, &w, []int{0}), true)
+	m = tuning.marginal(&w, []int{0}, []int{2}, factorised(tuning.Quadratic, &w, []int{0}))
 	assert.NotNil(t, m.shift)
-	m = tuning.marginal(&w, nil, []int{2}, dense.Factor{}, true)
+	m = tuning.marginal(&w, nil, []int{2}, dense.Factor{})
 	assert.NotNil(t, m.shift)
 	assert.InDelta(t, birthInflation, m.factor.At(0, 0), 1e-12)
 }

@@ -87,11 +87,11 @@ func (s *sampler) transport(w *workspace, c int) (logRatio float64, ok bool) {
 	before := append(append(w.before[:0], w.from...), w.died...)
 	after := append(append(w.after[:0], w.kept...), w.born...)
 	w.before, w.after = before, after
-	old, ok := s.state.standard(w, c, before)
+	old, ok := s.standardOf(w, s.state, c, before, w.died)
 	if !ok {
 		return 0, false
 	}
-	fresh, ok := s.proposal.standard(w, c, after)
+	fresh, ok := s.standardOf(w, s.proposal, c, after, w.born)
 	if !ok {
 		return 0, false
 	}

@@ -6,6 +6,7 @@ package dense
 
 import (
 	"math"
+	"slices"
 
 	"gonum.org/v1/gonum/floats"
 )
@@ -63,6 +64,9 @@ func dot(a, b []float64) float64 {
 }
 
 func (f Factor) row(i int) []float64 { return f.l[i*f.n:][:i+1] }
+
+// Clone returns a copy of the factor in a slice of its own.
+func (f Factor) Clone() Factor { return Factor{f.n, slices.Clone(f.l)} }
 
 // Order returns the number of rows.
 func (f Factor) Order() int { return f.n }
