@@ -91,10 +91,21 @@ func (s Set) Has(i int) bool {
 	return s.hasHigh(i)
 }
 
+// scanned is the length of Set.high up to which a scan is faster than a search by bisection.
+const scanned = 16 * highBytes
+
 //go:noinline
 func (s Set) hasHigh(i int) bool {
-	_, found := s.place(i)
-	return found
+	if len(s.high) > scanned {
+		_, found := s.place(i)
+		return found
+	}
+	for at := 0; at < len(s.high); at += highBytes {
+		if s.highNode(at) == i {
+			return true
+		}
+	}
+	return false
 }
 
 // With returns the set with node i.
