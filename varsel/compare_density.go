@@ -47,6 +47,9 @@ func crossEntropy(ctx gocontext.Context, a, b *StoredRun) (result *CrossEntropy,
 	if !rundir.Exists(filepath.Join(b.Dir, rundir.PosteriorFile)) {
 		return nil, "no cross-entropy: B has no density (" + b.Record.Command + ")", nil
 	}
+	if inclusion := b.Result.Inclusion; len(inclusion) > 0 && inclusion[0].Q == nil {
+		return nil, "no cross-entropy: the answer of B needed no density, so that none was fitted", nil
+	}
 	drawsA, err := a.readDraws()
 	if err != nil {
 		return nil, "", err

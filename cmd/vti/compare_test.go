@@ -98,6 +98,19 @@ func TestCompareRefuses(t *testing.T) {
 	assert.Contains(t, got.stdout, "no cross-entropy: B has no density (exact)")
 }
 
+// A density that was never fitted, because models alone gave the answer, is not compared.
+func TestCompareWithoutDensity(t *testing.T) {
+	testkit.Slow(t)
+	emptyDir(t, "", "")
+	mustRun(t, "simulate", "varsel", "--rows", "60", "--predictors", "24", "--effects", "2", "--seed", "1", "--out", "data.csv")
+	for _, seed := range []string{"1", "2"} {
+		mustRun(t, "varsel", "data.csv", "--target", "y", "--seed", seed, "--quiet", "--no-report", "--out", "run"+seed)
+	}
+	text := mustRun(t, "compare", "run1", "run2").stdout
+	assert.Contains(t, text, "no cross-entropy: the answer of B needed no density")
+	assert.NotContains(t, text, "Cross-entropy of A's draws")
+}
+
 // TestCompareGraphs compares a run of vti dag by a flow with vti exact dag: the total variation
 // distance of the posteriors over graphs must be below 0.02. Runs with other settings get a note.
 func TestCompareGraphs(t *testing.T) {
