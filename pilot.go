@@ -2,6 +2,7 @@ package vti
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -147,11 +148,22 @@ func fitToChains(ctx context.Context, e *evaluator, late func() bool) error {
 	return fitModels(ctx, e, func(random *rand.Rand) []int32 { return chains.Codes(random.IntN(chains.Draws())) })
 }
 
-// fitModels fits q(m) by maximum likelihood to models that the function draw returns.
-func fitModels(ctx context.Context, e *evaluator, draw func(random *rand.Rand) []int32) error {
+// fitModels fits q(m) by maximum likelihood to models that the function draw returns. If it fails
+// or ctx is done, q(m) stays as it was, so that a resumed run makes the same fit.
+func fitModels(ctx context.Context, e *evaluator, draw func(random *rand.Rand) []int32) (err error) {
 	if err := e.MakeDeferred(); err != nil {
 		return err
 	}
+	restore, err := keepModels(e)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, restore())
+		}
+		err = errors.Join(err, e.Variables.InAbsPath("/"+pilotScope).DeleteVariablesInScope())
+	}()
 	exec, err := mlcontext.NewExec(e.Device.Backend(), e.Variables, func(ctx *Context, codes, step *Node) *Node {
 		loss := Neg(train.FiniteMean(e.Models.LogProb(ctx.In(evaluate.ModelScope), codes)))
 		variables := train.VariablesIn(ctx, evaluate.ModelScope, codes.Graph())
@@ -189,7 +201,30 @@ func fitModels(ctx context.Context, e *evaluator, draw func(random *rand.Rand) [
 			return err
 		}
 	}
-	return e.Variables.InAbsPath("/" + pilotScope).DeleteVariablesInScope()
+	return nil
+}
+
+// keepModels returns a function that gives the variables of q(m) their present values again, and
+// deletes variables that do not exist yet.
+func keepModels(e *evaluator) (restore func() error, err error) {
+	variables := e.Variables.InAbsPath("/" + evaluate.ModelScope)
+	before := map[string]*tensors.Tensor{}
+	for v := range variables.IterVariablesInScope() {
+		if before[v.ScopeAndName()], err = evaluate.Clone(v); err != nil {
+			return nil, err
+		}
+	}
+	return func() error {
+		var errs []error
+		for _, v := range slices.Collect(variables.IterVariablesInScope()) {
+			if value, ok := before[v.ScopeAndName()]; ok {
+				errs = append(errs, v.SetValue(value))
+			} else {
+				errs = append(errs, e.Variables.DeleteVariable(v.Scope(), v.Name()))
+			}
+		}
+		return errors.Join(errs...)
+	}, nil
 }
 
 // Fit fits q(m) to weighted models. A table is set to the frequencies of the models if weights is

@@ -3,6 +3,7 @@ package vti
 import (
 	"context"
 	"math"
+	"math/rand/v2"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -56,4 +57,38 @@ func TestPilotRunFitsANetwork(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	require.ErrorIs(t, pilotRun(ctx, e), context.Canceled)
+}
+
+// A fit of a network q(m) that is stopped leaves q(m) as it was, whether or not it was evaluated
+// before, and no variables of its own.
+func TestStoppedFitChangesNothing(t *testing.T) {
+	target := newNormals(t, 4)
+	network, err := modeldist.NewAutoregressive(target.Cards(), modeldist.AutoregressiveConfig{Hidden: 16, Seed: 1})
+	require.NoError(t, err)
+	e, fresh := newEvaluatorOf(t, target, 64), newEvaluatorOf(t, target, 64)
+	e.Models, fresh.Models = network, network
+	codes := space.ListModels(target)
+	before, err := e.LogModel(codes)
+	require.NoError(t, err)
+	requireStoppedFit(t, fresh, codes, before)
+	requireStoppedFit(t, e, codes, before)
+}
+
+func requireStoppedFit(t *testing.T, e *evaluator, codes [][]int32, before []float64) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	draws := 0
+	require.ErrorIs(t, fitModels(ctx, e, func(*rand.Rand) []int32 {
+		if draws++; draws == 5*64 { // within the fifth step
+			cancel()
+		}
+		return codes[0]
+	}), context.Canceled)
+	require.Greater(t, draws, 4*64)
+	after, err := e.LogModel(codes)
+	require.NoError(t, err)
+	require.Equal(t, before, after)
+	for variable := range e.Variables.IterVariables() {
+		require.NotContains(t, variable.Scope(), pilotScope)
+	}
 }
