@@ -23,15 +23,20 @@ type Point struct {
 }
 
 // Node is the size of a node, which is drawn as a box.
-type Node struct{ Width, Height float64 }
+type Node struct {
+	Width  float64 `json:"width"`
+	Height float64 `json:"height"`
+}
 
 // Edge joins two nodes, given by their indices. Edges with a larger Weight are kept shorter and
 // straighter; 0 stands for 1.
 type Edge struct {
-	From, To int
-	Weight   int
+	From   int `json:"from"`
+	To     int `json:"to"`
+	Weight int `json:"weight"`
 	// LabelWidth and LabelHeight are the size of the space kept free for a label of the edge.
-	LabelWidth, LabelHeight float64
+	LabelWidth  float64 `json:"width"`
+	LabelHeight float64 `json:"height"`
 }
 
 // Drawing holds the places of all parts of a drawing.
@@ -54,32 +59,25 @@ const (
 	margin   = 6
 )
 
-// graph is the input and output of the script below.
-type graph struct {
-	Nodes []graphNode `json:"nodes"`
-	Edges []graphEdge `json:"edges"`
-	Gaps  [4]float64  `json:"gaps"`
-
-	Width  float64 `json:"width"`
-	Height float64 `json:"height"`
+// input is the graph that the script below lays out.
+type input struct {
+	Nodes []Node     `json:"nodes"`
+	Edges []Edge     `json:"edges"`
+	Gaps  [4]float64 `json:"gaps"`
 }
 
-type graphNode struct {
+// layout is the output of the script: the places of nodes and edges. The place of an edge is the
+// centre of its label.
+type layout struct {
 	Width  float64 `json:"width"`
 	Height float64 `json:"height"`
-	X      float64 `json:"x"`
-	Y      float64 `json:"y"`
+	Nodes  []Point `json:"nodes"`
+	Edges  []path  `json:"edges"`
 }
 
-type graphEdge struct {
-	From   int     `json:"from"`
-	To     int     `json:"to"`
-	Weight int     `json:"weight"`
-	Width  float64 `json:"width"`
-	Height float64 `json:"height"`
+type path struct {
+	Point
 	Points []Point `json:"points"`
-	X      float64 `json:"x"`
-	Y      float64 `json:"y"`
 }
 
 // missing defines the functions of a browser that dagre needs and goja lacks. The values that dagre
@@ -103,17 +101,15 @@ const script = `(function (text) {
 // Lay places a graph. No two edges may join the same two nodes in the same direction, and no edge
 // may join a node with itself.
 func Lay(nodes []Node, edges []Edge) (*Drawing, error) {
-	in := graph{Edges: []graphEdge{}, Gaps: [4]float64{nodeGap, edgeGap, layerGap, margin}}
-	for _, n := range nodes {
-		in.Nodes = append(in.Nodes, graphNode{Width: n.Width, Height: n.Height})
-	}
+	in := input{Nodes: nodes, Edges: []Edge{}, Gaps: [4]float64{nodeGap, edgeGap, layerGap, margin}}
 	seen := map[[2]int]bool{}
 	for _, e := range edges {
 		if e.From < 0 || e.From >= len(nodes) || e.To < 0 || e.To >= len(nodes) || e.From == e.To || seen[[2]int{e.From, e.To}] {
 			panic(fmt.Sprintf("dagre.Lay: edge from %d to %d of %d nodes is a loop, or there twice, or of no node", e.From, e.To, len(nodes)))
 		}
 		seen[[2]int{e.From, e.To}] = true
-		in.Edges = append(in.Edges, graphEdge{From: e.From, To: e.To, Weight: max(1, e.Weight), Width: e.LabelWidth, Height: e.LabelHeight})
+		e.Weight = max(1, e.Weight)
+		in.Edges = append(in.Edges, e)
 	}
 	if len(nodes) == 0 {
 		return &Drawing{}, nil
@@ -122,10 +118,7 @@ func Lay(nodes []Node, edges []Edge) (*Drawing, error) {
 	if err != nil {
 		return nil, fmt.Errorf("laying out a graph of %d nodes and %d edges: %w", len(nodes), len(edges), err)
 	}
-	d := &Drawing{Width: out.Width, Height: out.Height}
-	for _, n := range out.Nodes {
-		d.Nodes = append(d.Nodes, Point{n.X, n.Y})
-	}
+	d := &Drawing{Width: out.Width, Height: out.Height, Nodes: out.Nodes}
 	d.stretch(out.Edges)
 	d.route(nodes, edges, out.Edges)
 	d.widen()
@@ -158,7 +151,7 @@ const (
 )
 
 // stretch moves layers apart, and with them the edges that lead from one layer to the next.
-func (d *Drawing) stretch(edges []graphEdge) {
+func (d *Drawing) stretch(edges []path) {
 	by := math.Min(mostStretch, d.Width/(pageShape*d.Height))
 	top, bottom := math.Inf(1), math.Inf(-1)
 	for _, point := range d.Nodes {
@@ -180,7 +173,7 @@ func (d *Drawing) stretch(edges []graphEdge) {
 	}
 }
 
-func call(in graph) (*graph, error) {
+func call(in input) (*layout, error) {
 	compiled, err := program()
 	if err != nil {
 		return nil, err
@@ -205,6 +198,6 @@ func call(in graph) (*graph, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := new(graph)
+	out := new(layout)
 	return out, json.Unmarshal([]byte(result.String()), out)
 }

@@ -36,12 +36,12 @@ type port struct {
 }
 
 // route finds the routes of edges from the places that dagre keeps free for them.
-func (d *Drawing) route(nodes []Node, edges []Edge, found []graphEdge) {
+func (d *Drawing) route(nodes []Node, edges []Edge, found []path) {
 	bands := d.bands(nodes)
 	d.Routes, d.Labels = make([][]Point, len(edges)), make([]Point, len(edges))
 	ports := map[[2]int][]port{} // key: node and its side, 0 above and 1 below
 	for k, e := range edges {
-		d.Labels[k] = Point{found[k].X, found[k].Y}
+		d.Labels[k] = found[k].Point
 		points := found[k].Points
 		inner := points[min(1, len(points)):max(1, len(points)-1)]
 		for _, point := range inner {
