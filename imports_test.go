@@ -54,6 +54,7 @@ var allowed = map[string][]string{
 	"internal/integrate":  {"internal/logsum", "internal/parallel", "internal/rank"},
 	"internal/sparse":     {"internal/kernel", "internal/parallel", "internal/rank"},
 	"internal/dagre":      {"internal/rank"},
+	"internal/enum":       {"internal/english"},
 	"internal/draws":      {"internal/atomicfile", "internal/columnar", "internal/enum"},
 	"internal/rundir":     {"internal/atomicfile"},
 	"internal/picture":    {"internal/atomicfile"},

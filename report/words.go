@@ -18,12 +18,10 @@ func list(names []string) string {
 	switch n := len(names); {
 	case n == 0:
 		return "none"
-	case n == 1:
-		return names[0]
 	case n > mostNamed:
 		return english.List(names, mostNamed-1)
 	}
-	return strings.Join(names[:len(names)-1], ", ") + " and " + names[len(names)-1]
+	return english.Join(names, "and")
 }
 
 // plusMinus formats a number x with its standard error se, unless se is zero or unknown.

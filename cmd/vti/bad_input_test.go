@@ -84,7 +84,7 @@ func TestBadInput(t *testing.T) {
 		"bad group":           {good, "data.csv --target y --group ab", []string{`--group "ab": expected NAME=COLUMN,COLUMN`}},
 		"bad likelihood":      {good, "data.csv --target y --likelihood normal", []string{`unknown likelihood "normal"`, "want gaussian, robust"}},
 		"bad prior":           {good, "data.csv --target y --model-prior bernoulli:2", []string{"strictly between 0 and 1"}},
-		"bad flow":            {good, "data.csv --target y --flow realnvp", []string{`unknown flow "realnvp"`}},
+		"bad flow":            {good, "data.csv --target y --flow realnvp", []string{`found "realnvp"`}},
 		"bad na":              {good, "data.csv --target y --na maybe", []string{"want refuse, drop or mean"}},
 		"bad device":          {good, "data.csv --target y --device abacus", []string{`unknown device "abacus"`}},
 		"bad steps":           {good, "data.csv --target y --steps 0", []string{`--steps`, `expected a whole number from 1, found "0"`}},

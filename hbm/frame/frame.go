@@ -4,11 +4,11 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/transdim/vti/hbm/formula"
+	"github.com/transdim/vti/internal/english"
 	"github.com/transdim/vti/internal/report"
 	"github.com/transdim/vti/likelihood"
 	"github.com/transdim/vti/table"
@@ -28,8 +28,7 @@ func ParseResponseKind(s string) (likelihood.Kind, error) {
 		}
 		names = append(names, kind.String())
 	}
-	last := len(names) - 1
-	return 0, fmt.Errorf("unknown likelihood %q; want %s or %s", s, strings.Join(names[:last], ", "), names[last])
+	return 0, fmt.Errorf("unknown likelihood %q; want %s", s, english.Join(names, "or"))
 }
 
 // Options configures the use of a table.

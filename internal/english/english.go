@@ -38,6 +38,15 @@ func List(texts []string, most int) string {
 	return strings.Join(texts, ", ")
 }
 
+// Join joins texts by commas, with a word such as "or" before the last: "a, b or c".
+func Join(texts []string, word string) string {
+	last := len(texts) - 1
+	if last < 1 {
+		return strings.Join(texts, "")
+	}
+	return strings.Join(texts[:last], ", ") + " " + word + " " + texts[last]
+}
+
 func plural(noun string) string {
 	before, isY := strings.CutSuffix(noun, "y")
 	switch {

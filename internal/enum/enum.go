@@ -18,7 +18,8 @@ package enum
 import (
 	"fmt"
 	"slices"
-	"strings"
+
+	"github.com/transdim/vti/internal/english"
 )
 
 // Names holds the names of the values 0, 1, … of a type, in order.
@@ -68,10 +69,4 @@ func (n Names[T]) Unmarshal(text []byte, value *T) (err error) {
 func (n Names[T]) List() []string { return slices.Clone(n.names) }
 
 // Choice returns all names as a phrase: "mean, slope or rate".
-func (n Names[T]) Choice() string {
-	last := len(n.names) - 1
-	if last < 1 {
-		return strings.Join(n.names, "")
-	}
-	return strings.Join(n.names[:last], ", ") + " or " + n.names[last]
-}
+func (n Names[T]) Choice() string { return english.Join(n.names, "or") }

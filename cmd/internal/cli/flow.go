@@ -2,7 +2,6 @@ package cli
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -15,7 +14,7 @@ const DefaultBatch = 1024
 // Flow holds the flags for the normalising flow q(θ | m), the approximate posterior of the
 // parameters θ given a model m.
 type Flow struct {
-	Flow                         FlowName
+	Flow                         string // the name of the kind of flow
 	layers, blocks, hidden, bins int
 }
 
@@ -23,24 +22,17 @@ type Flow struct {
 // between commands; usage is the help of the flag for the kind of flow.
 func (f *Flow) Register(cmd *cobra.Command, usage, layers, blocks, hidden string) {
 	flags := cmd.Flags()
-	flags.Var(Name(&f.Flow), "flow", usage)
+	OneWord(cmd, &f.Flow, "flow", usage, flowNames()...)
 	flags.Var(Count{Value: &f.layers, Least: 1}, "flow-layers", "layers ("+layers+")")
 	flags.Var(Count{Value: &f.blocks, Least: 1}, "flow-blocks", "residual blocks per layer ("+blocks+")")
 	flags.Var(Count{Value: &f.hidden, Least: 2}, "flow-hidden", "units per hidden layer ("+hidden+")")
 	flags.Var(Count{Value: &f.bins, Least: 2}, "flow-bins", "bins of a spline (default 8)")
-	CompleteWith(cmd, "flow", FlowNames()...)
 }
-
-// FlowName is the name of a kind of flow on the command line.
-type FlowName string
-
-// String returns the name.
-func (n FlowName) String() string { return string(n) }
 
 // flows are the kinds of flows by name. A size of zero stands for the default of package cosmic.
 // The engine sets the dimension.
 var flows = []struct {
-	name   FlowName
+	name   string
 	config cosmic.Config
 }{
 	{"affine", cosmic.Config{Kind: cosmic.Affine}},
@@ -51,20 +43,11 @@ var flows = []struct {
 	{"diag-paper", cosmic.DiagonalMLP(0, 0)},
 }
 
-// FlowNames returns the names of all kinds of flows.
-func FlowNames() (names []string) {
+func flowNames() (names []string) {
 	for _, flow := range flows {
-		names = append(names, flow.name.String())
+		names = append(names, flow.name)
 	}
 	return names
-}
-
-// UnmarshalText reads the name.
-func (n *FlowName) UnmarshalText(text []byte) error {
-	if *n = FlowName(text); !slices.Contains(FlowNames(), string(text)) {
-		return fmt.Errorf("unknown flow %q; expected one of %q", text, FlowNames())
-	}
-	return nil
 }
 
 // Config returns the flow that the flags ask for. It returns an error for flags about sizes that

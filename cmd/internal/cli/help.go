@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/transdim/vti/internal/english"
 	"github.com/transdim/vti/table"
 )
 
@@ -179,11 +180,7 @@ func Choice(cmd *cobra.Command, commands ...*cobra.Command) *cobra.Command {
 	for _, one := range commands {
 		names = append(names, one.Name())
 	}
-	last := len(names) - 1
-	choices := names[last]
-	if last > 0 {
-		choices = strings.Join(names[:last], ", ") + " or " + choices
-	}
+	choices := english.Join(names, "or")
 	cmd.AddCommand(commands...)
 	cmd.Args = func(cmd *cobra.Command, args []string) error {
 		if len(args) > 0 {

@@ -25,17 +25,3 @@ func AdviseMissing(err error, others ...string) error {
 	}
 	return fmt.Errorf("%w\n%s", err, strings.Join(others, ", "))
 }
-
-// MissingPolicy is a flag that says how rows with a missing cell are treated.
-type MissingPolicy string
-
-// String returns the name on the command line.
-func (p MissingPolicy) String() string { return string(p) }
-
-// UnmarshalText reads the name.
-func (p *MissingPolicy) UnmarshalText(text []byte) error {
-	if *p = MissingPolicy(text); *p != "refuse" && *p != "drop" && *p != "impute" {
-		return fmt.Errorf("expected refuse, drop or impute, found %q", text)
-	}
-	return nil
-}

@@ -1,9 +1,6 @@
 package cli
 
 import (
-	"fmt"
-	"strings"
-
 	"github.com/gomlx/gomlx/pkg/core/dtypes"
 	"github.com/spf13/cobra"
 
@@ -63,14 +60,15 @@ func RegisterPlugin(cmd *cobra.Command, plugin *string) {
 	cmd.Flags().StringVar(plugin, "pjrt-plugin", "", "`file` of the PJRT plugin for --device cuda or xla-cpu (default "+gpu.PluginVariable+", then the usual folders)")
 }
 
-// floatType is a flag that takes the floating-point type to compute with.
-type floatType struct{ value *dtypes.DType }
+// RegisterModels adds the flag that selects the models, or graphs, that results list.
+func RegisterModels(cmd *cobra.Command, all *bool, usage string) {
+	Group(cmd, OutputGroup, func() { OneOf(cmd, all, "models", usage, []string{"best", "all"}, []bool{false, true}) })
+}
 
 // RegisterFloatType adds --dtype to a command that trains.
 func RegisterFloatType(cmd *cobra.Command, value *dtypes.DType) {
 	*value = dtypes.Float32
-	cmd.Flags().Var(floatType{value}, "dtype", "float32, or float64: slower and more precise")
-	CompleteWith(cmd, "dtype", "float32", "float64")
+	OneOf(cmd, value, "dtype", "float32, or float64: slower and more precise", []string{"float32", "float64"}, []dtypes.DType{dtypes.Float32, dtypes.Float64})
 }
 
 // RegisterLaunch adds --steps-per-launch to a command that trains. The flag changes no numbers and
@@ -79,22 +77,3 @@ func RegisterLaunch(cmd *cobra.Command, value *int) {
 	*value = 1
 	cmd.Flags().Var(Count{value, 1}, "steps-per-launch", "training steps compiled into one graph: can be faster on a GPU, takes longer to start")
 }
-
-func (v floatType) Set(s string) error {
-	for _, dtype := range []dtypes.DType{dtypes.Float32, dtypes.Float64} {
-		if s == strings.ToLower(dtype.String()) {
-			*v.value = dtype
-			return nil
-		}
-	}
-	return fmt.Errorf("expected float32 or float64, found %q", s)
-}
-
-func (v floatType) String() string {
-	if v.value == nil {
-		return ""
-	}
-	return strings.ToLower(v.value.String())
-}
-
-func (v floatType) Type() string { return "name" }

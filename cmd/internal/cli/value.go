@@ -4,9 +4,13 @@ import (
 	"encoding"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 
+	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/transdim/vti/internal/english"
 )
 
 // Positive is a flag that takes a finite number above zero.
@@ -79,6 +83,46 @@ func (v Count) String() string {
 }
 
 func (v Count) Type() string { return "count" }
+
+// oneOf is a flag that takes one of a few names, each of which stands for a value.
+type oneOf[T comparable] struct {
+	value  *T
+	names  []string
+	values []T // in the order of the names
+}
+
+// OneOf adds a flag that takes one of a few names, each of which stands for the value at its place
+// in a list. The shell suggests the names.
+func OneOf[T comparable](cmd *cobra.Command, value *T, flag, usage string, names []string, values []T) {
+	cmd.Flags().Var(oneOf[T]{value, names, values}, flag, usage)
+	CompleteWith(cmd, flag, names...)
+}
+
+// OneWord adds a flag that takes one of a few words.
+func OneWord(cmd *cobra.Command, value *string, flag, usage string, words ...string) {
+	OneOf(cmd, value, flag, usage, words, words)
+}
+
+func (v oneOf[T]) Set(s string) error {
+	at := slices.Index(v.names, s)
+	if at < 0 {
+		return fmt.Errorf("expected %s, found %q", english.Join(v.names, "or"), s)
+	}
+	*v.value = v.values[at]
+	return nil
+}
+
+func (v oneOf[T]) String() string {
+	if v.value == nil {
+		return ""
+	}
+	if at := slices.Index(v.values, *v.value); at >= 0 {
+		return v.names[at]
+	}
+	return "" // the flag is not given
+}
+
+func (v oneOf[T]) Type() string { return "name" }
 
 // named is implemented by types whose values have names on the command line.
 type named interface {

@@ -19,7 +19,7 @@ type modelFlags struct {
 	record           dag.Record // the settings that the flags ask for
 	tiers, edgePrior string
 	tier             []string
-	na               cli.MissingPolicy
+	na               string
 	sigma            cli.Scale
 	cli.Output
 }
@@ -43,7 +43,7 @@ func (f *modelFlags) register(cmd *cobra.Command, mechanisms ...dag.Mechanism) {
 		flags.BoolVar(&columns.Log, "log", false, "take logarithms of all columns first")
 		flags.Var(cli.Name(&columns.Scaling), "scale",
 			"standardize: centre and divide each column by its sd; global: centre, and one sd for all; center; or none")
-		flags.Var(cli.Name(&f.na), "na", "rows with missing values: refuse; drop; or impute, by chains that draw missing cells together with graph and parameters (bge and categories), which assumes that cells are missing at random")
+		cli.OneWord(cmd, &f.na, "na", "rows with missing values: refuse; drop; or impute, by chains that draw missing cells together with graph and parameters (bge and categories), which assumes that cells are missing at random", "refuse", "drop", "impute")
 	})
 	cli.Group(cmd, "Constraints", func() {
 		flags.StringArrayVar(&constraints.Forbid, "forbid", nil, "forbidden `edge` a->b, or several separated by commas; may be repeated")
@@ -94,7 +94,6 @@ func (f *modelFlags) register(cmd *cobra.Command, mechanisms ...dag.Mechanism) {
 	})
 	cli.CompleteColumns(cmd, "exclude", "intervened", "exogenous")
 	cli.CompleteWith(cmd, "scale", "standardize", "global", "center", "none")
-	cli.CompleteWith(cmd, "na", "refuse", "drop", "impute")
 }
 
 // Describe returns the record of a new run with the settings of the flags.

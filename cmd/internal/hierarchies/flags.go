@@ -22,7 +22,7 @@ import (
 
 type hbmFlags struct {
 	record regression.Record // the settings that the flags ask for
-	na     cli.MissingPolicy
+	na     string
 	// amortize reports whether the training uses tables that are simulated from the priors, so that
 	// the trained network can answer for other tables.
 	amortize bool
@@ -52,7 +52,7 @@ func (f *hbmFlags) registerModel(cmd *cobra.Command) {
 		flags.StringSliceVar(&columns.Levels, "levels", nil, "cumulative-logit, cumulative-probit: `labels` of the response from the lowest to the highest, separated by commas; numbers have an order of their own. categorical: all labels, of which effects are log odds against the first (default as sorted)")
 		flags.StringVar(&columns.SE, "se", "", "gaussian: `column` of known standard deviations of the response, one for each row")
 		flags.BoolVar(&model.Select, "select", false, "select terms: each is absent, pooled, or varies by group")
-		flags.Var(cli.Name(&f.na), "na", "rows with missing values: refuse or drop")
+		cli.OneWord(cmd, &f.na, "na", "rows with missing values: refuse or drop", "refuse", "drop")
 		flags.BoolVar(&record.Slices, "slices", false, "gaussian, marginal: read a Parquet file that does not fit in memory by row groups")
 	})
 	cli.Group(cmd, "Priors", func() {
@@ -68,8 +68,8 @@ func (f *hbmFlags) registerModel(cmd *cobra.Command) {
 
 	record.Family = regression.MarginalFamily
 	cli.Group(cmd, "Variational family", func() {
-		flags.Var(cli.Name((*familyName)(&record.Family)), "family",
-			"marginal, which integrates out the effects of the largest grouping, or over all effects: "+strings.Join(hbm.FamilyNames(), ", "))
+		cli.OneWord(cmd, &record.Family, "family", "marginal, which integrates out the effects of the largest grouping, or over all effects: "+strings.Join(hbm.FamilyNames(), ", "),
+			append([]string{regression.MarginalFamily}, hbm.FamilyNames()...)...)
 		flags.Var(cli.Count{Value: &record.Encoding, Least: 1}, "encoding", "pavi-f, pavi-e, adavi: size of the encoding of a group (default twice the dimension of the variable, plus four)")
 		flags.Var(cli.Count{Value: &record.Members, Least: 1}, "members", "not marginal: number of groups, or of rows if groupings are crossed, in a training step (default all)")
 		flags.BoolVar(&f.amortize, "amortize", false, "pavi-e, adavi: train on tables simulated from the priors, with --select of all models, for vti hbm infer on other tables")
@@ -90,9 +90,7 @@ func (f *hbmFlags) registerModel(cmd *cobra.Command) {
 	cli.CompleteLikelihoods(cmd, frame.ResponseKinds())
 	cli.CompleteWith(cmd, "model-prior", "betabinomial:1,1\tany number of terms can matter, each number equally probable",
 		"bernoulli:0.5\teach question has the answer yes with probability #", "uniform\tall models are equally probable")
-	cli.CompleteWith(cmd, "na", "refuse", "drop")
 	cli.CompleteWith(cmd, "sd-prior", "half-normal\tgroups differ little or moderately", "half-cauchy\tgroups may differ very much", "exponential\tgroups differ little, seldom much")
-	cli.CompleteWith(cmd, "family", append([]string{regression.MarginalFamily}, hbm.FamilyNames()...)...)
 }
 
 // Describe returns the record of a new run with the settings of the flags. A flow that suits the
@@ -131,7 +129,7 @@ func (f *hbmFlags) Describe(flags *pflag.FlagSet) (*regression.Record, error) {
 		record.Model.Terms = append(record.Model.Terms, prior)
 	}
 	flow := f.flow
-	flow.Flow = cmp.Or(flow.Flow, cli.FlowName(strings.ToLower(cosmic.Spline.String()))) // this kind of flow has sizes of all kinds
+	flow.Flow = cmp.Or(flow.Flow, strings.ToLower(cosmic.Spline.String())) // this kind of flow has sizes of all kinds
 	var err error
 	if record.Flow, err = flow.Config(flags); err != nil {
 		return nil, err
@@ -177,7 +175,7 @@ func (f *hbmFlags) checkFamily(flags *pflag.FlagSet) error {
 func (f *hbmFlags) chooseFlow(flags *pflag.FlagSet, record *regression.Record, suits cosmic.Kind) (err error) {
 	chosen := f.flow.Flow != ""
 	if !chosen {
-		f.flow.Flow = cli.FlowName(strings.ToLower(suits.String()))
+		f.flow.Flow = strings.ToLower(suits.String())
 	}
 	if record.Flow, err = f.flow.Config(flags); err != nil || f.record.Family == regression.MarginalFamily {
 		return err
@@ -190,20 +188,6 @@ func (f *hbmFlags) chooseFlow(flags *pflag.FlagSet, record *regression.Record, s
 	} else if sizes.Layers == 0 {
 		record.Flow.Layers = 1
 	}
-	return nil
-}
-
-// familyName is a flag that takes the name of a variational family.
-type familyName string
-
-func (n familyName) String() string { return string(n) }
-
-// UnmarshalText reads the name.
-func (n *familyName) UnmarshalText(text []byte) error {
-	if names := append([]string{regression.MarginalFamily}, hbm.FamilyNames()...); !slices.Contains(names, string(text)) {
-		return fmt.Errorf("unknown family %q; expected one of %q", text, names)
-	}
-	*n = familyName(text)
 	return nil
 }
 

@@ -18,7 +18,7 @@ import (
 )
 
 type hbmInferFlags struct {
-	na           cli.MissingPolicy
+	na           string
 	certifyDraws int
 	cli.Output
 }
@@ -53,10 +53,9 @@ a number separates its labels.`,
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
-	flags.Var(cli.Name(&f.na), "na", "rows with missing values: refuse or drop")
+	cli.OneWord(cmd, &f.na, "na", "rows with missing values: refuse or drop", "refuse", "drop")
 	flags.Var(cli.Count{Value: &f.certifyDraws, Least: 1}, "certify-draws", "draws that certify where effects are not integrated out (default 8000, and up to 64000 where these do not show enough; with --select 4000)")
 	f.Output.Register(cmd, true)
-	cli.CompleteWith(cmd, "na", "refuse", "drop")
 	return cmd
 }
 

@@ -16,7 +16,7 @@ import (
 // posterior of models m and parameters θ.
 func (f *varselFlags) registerTraining(cmd *cobra.Command) {
 	flags, record := cmd.Flags(), &f.record
-	f.flow.Flow, record.Batch = cli.FlowName("affine"), cli.DefaultBatch
+	f.flow.Flow, record.Batch = "affine", cli.DefaultBatch
 	cli.Group(cmd, "Flow, q(θ | m)", func() {
 		f.flow.Register(cmd, "affine, spline or diag; or affine-paper, spline-paper or diag-paper, in the sizes of Davies et al. (2025)", "default 5; diag 2", "default 2", "default 32")
 	})
