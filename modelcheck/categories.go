@@ -1,63 +1,27 @@
 package modelcheck
 
-import (
-	"context"
-	"slices"
-)
+import "slices"
 
-// unordered checks a response whose categories have no order. Each category is checked as a
-// separate response, which is 1 in the rows of the category and 0 in other rows. The histogram
-// counts the rows of each category.
-func (in *RegressionInput) unordered(ctx context.Context, y []float64) (findings []Finding, counted []PredictiveBin, err error) {
-	responses := in.indicators(y)
-	checks := newChecks(responses, in.Predictors, in.Remedies, false)
-	checks.addCopies(in.Predictors)
-	checks.everyDraw = true
-	n := len(y)
-	mean, sd, replicate := make([]float64, len(in.Unordered)*n), make([]float64, len(in.Unordered)*n), make([]float64, n)
-	fitted, kept := make([]float64, len(in.Unordered)*n), newFitting(Category, y)
-	kept.edges, kept.counts = wholeNumbers(0, float64(len(in.Unordered)-1)), make([][]float64, len(in.Unordered))
-	err = checks.run(ctx, func(d, j int, ownMean, ownSD, indicators []float64) {
-		if j == 0 {
-			in.Draw(d, mean, sd, replicate)
-			for i, p := range mean {
-				fitted[i] += p / MinDraws
-			}
-			kept.add(mean[:n], replicate)
-		}
-		k := responses[j].category
-		copy(ownMean, mean[k*n:(k+1)*n])
-		copy(ownSD, sd[k*n:(k+1)*n])
-		for i, v := range replicate {
-			indicators[i] = indicator(v, k)
-		}
-	})
-	if err != nil {
-		return nil, nil, err
+// responsesOf returns the responses whose residuals are checked, given the response y of the checked
+// rows. A response whose categories have no order is checked as a separate response for each
+// category, which is 1 in the rows of the category and 0 in other rows, or as only one if there are
+// two categories.
+func (in *RegressionInput) responsesOf(y []float64) (list []*response) {
+	one := response{name: in.Response.Name, noun: "response", y: y, kind: in.Kind, rowNames: in.Rows, rows: in.Checked}
+	if in.Unordered == nil {
+		return []*response{&one}
 	}
-	findings = checks.findings()
-	for _, r := range responses {
-		findings = append(findings, separation(r, fitted[r.category*n:(r.category+1)*n])...)
-	}
-	counted = kept.predictive()
-	for k := range counted {
-		counted[k].Category = in.Unordered[k]
-	}
-	return findings, counted, nil
-}
-
-// indicators returns a 0/1 response for each category, or only one if there are two categories.
-func (in *RegressionInput) indicators(y []float64) (list []*response) {
 	order := byAppearance(y)
 	for k, name := range in.Unordered {
 		if k == 0 && len(in.Unordered) == 2 {
 			continue
 		}
-		r := &response{name: in.Response.Name + " = " + name, noun: "response", y: make([]float64, len(y)), kind: Binary, rowNames: in.Rows, rows: in.Checked, category: k, order: order}
+		r := one
+		r.name, r.y, r.kind, r.category, r.order = one.name+" = "+name, make([]float64, len(y)), Binary, k, order
 		for i, v := range y {
 			r.y[i] = indicator(v, k)
 		}
-		list = append(list, r)
+		list = append(list, &r)
 	}
 	return list
 }

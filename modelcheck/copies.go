@@ -37,10 +37,9 @@ func rowKeys(columns []Column) (keys []int, count int) {
 // multiples of g is below 2^−surprise, one in a million. This chance is about g^−c.
 const surprise = 20
 
-// repeatedTable reports whether there is a number above 1 such that every distinct row of the
-// columns occurs a multiple of this number of times, as after writing a table to a file several
-// times.
-func repeatedTable(columns []Column) (Finding, bool) {
+// repeatedTable finds a table in which every distinct row of the columns occurs a multiple of the
+// same number above 1, as after writing a table to a file several times.
+func repeatedTable(columns []Column) []Finding {
 	keys, count := rowKeys(columns)
 	times := make([]int, count)
 	for _, key := range keys {
@@ -51,13 +50,13 @@ func repeatedTable(columns []Column) (Finding, bool) {
 		divisor = gcd(t, divisor)
 	}
 	if divisor < 2 || float64(count)*math.Log2(float64(divisor)) < surprise {
-		return Finding{}, false
+		return nil
 	}
-	return Finding{
+	return []Finding{{
 		What:  fmt.Sprintf("duplicated rows: every row occurs %d times, or a multiple of it", divisor),
 		Where: "all rows", Statistic: float64(divisor), P: math.NaN(), Verdict: Poor,
 		Advice: "each row once: copies count as independent data and make every probability too certain",
-	}, true
+	}}
 }
 
 func gcd(a, b int) int {

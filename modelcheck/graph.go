@@ -53,8 +53,8 @@ func Graph(ctx context.Context, in GraphInput) (Report, error) {
 		if in.Kinds != nil {
 			r.kind = in.Kinds[j]
 		}
-		if f, ok := fewValues(c, in.Remedies); ok && r.kind == Continuous {
-			findings = append(findings, f)
+		if r.kind == Continuous {
+			findings = append(findings, fewValues(c, in.Remedies)...)
 		}
 		if in.Counted != nil {
 			r.rows = in.Counted[j]
@@ -80,8 +80,8 @@ func copiesFindings(columns []Column, rows RowNames) []Finding {
 	if len(columns) == 0 {
 		return nil
 	}
-	if f, found := repeatedTable(columns); found {
-		return []Finding{f}
+	if found := repeatedTable(columns); found != nil {
+		return found
 	}
 	copied := copiedRows(columns)
 	if len(copied) == 0 {

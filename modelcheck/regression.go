@@ -140,47 +140,75 @@ func Regression(ctx context.Context, in RegressionInput) (Report, error) {
 	if in.Rows.Numbers != nil && len(in.Rows.Numbers) != n {
 		panic(fmt.Sprintf("modelcheck.Regression: got %d row numbers for %d rows", len(in.Rows.Numbers), n))
 	}
-	rows := in.Rows
-	findings := tableFindings(in.Predictors, rows)
-	findings = append(findings, responseFindings(in, rows)...)
-	if copied, found := repeatedTable(append([]Column{in.Response}, in.Predictors...)); found {
-		findings = append(findings, copied)
+	findings := append(columnFindings(in.Predictors, in.Rows), collinearFindings(in.Predictors)...)
+	findings = append(findings, sentinel(in.Response, in.Kind, in.Rows)...)
+	if in.Kind == Continuous {
+		findings = append(findings, fewValues(in.Response, in.Remedies)...)
 	}
+	findings = append(findings, repeatedTable(append([]Column{in.Response}, in.Predictors...))...)
 	y := checked([]Column{in.Response}, in.Checked)[0].Values
-	if in.Unordered != nil {
-		found, counted, err := in.unordered(ctx, y)
-		report := newReport(append(findings, found...))
-		report.Predictive = counted
-		return report, err
+	responses, kept := in.responsesOf(y), newFitting(in.Kind, y)
+	if in.Unordered != nil { // the checked rows may lack categories
+		kept.edges, kept.counts = wholeNumbers(0, float64(len(in.Unordered)-1)), make([][]float64, len(in.Unordered))
 	}
-	r := response{name: in.Response.Name, noun: "response", y: y, kind: in.Kind, rowNames: rows, rows: in.Checked}
-	checks := newChecks([]*response{&r}, in.Predictors, in.Remedies, false)
-	checks.addCopies(in.Predictors)
-	checks.everyDraw = true
-	fitted, kept := make([]float64, len(y)), newFitting(in.Kind, y)
-	err := checks.run(ctx, func(d int, _ int, mean, sd, replicate []float64) {
-		in.Draw(d, mean, sd, replicate)
-		for i, m := range mean {
-			fitted[i] += m / MinDraws
-		}
-		kept.add(mean, replicate)
-	})
+	fitted, found, err := in.compare(ctx, responses, kept)
 	if err != nil {
 		return Report{}, err
 	}
-	findings = append(findings, checks.findings()...)
-	if in.Kind == Binary {
-		findings = append(findings, separation(&r, fitted)...)
+	findings = append(findings, found...)
+	for _, r := range responses {
+		if r.kind == Binary {
+			findings = append(findings, separation(r, r.part(fitted))...)
+		}
 	}
 	report := newReport(findings)
 	report.Predictive = kept.predictive()
-	report.Fitted = kept.rows(func(i int) int {
-		if in.Checked != nil {
-			i = in.Checked[i]
-		}
-		return rows.number(i)
-	})
+	for k, name := range in.Unordered {
+		report.Predictive[k].Category = name
+	}
+	if in.Unordered == nil {
+		report.Fitted = kept.rows(func(i int) int {
+			if in.Checked != nil {
+				i = in.Checked[i]
+			}
+			return in.Rows.number(i)
+		})
+	}
 	return report, nil
+}
+
+// compare compares the responses with draws from the posterior, which it also adds to kept. It
+// returns the posterior mean of each row, for each category as Draw writes it, and the findings.
+func (in *RegressionInput) compare(ctx context.Context, responses []*response, kept *fitting) (fitted []float64, found []Finding, err error) {
+	checks := newChecks(responses, in.Predictors, in.Remedies, false)
+	checks.addCopies(in.Predictors)
+	checks.everyDraw = true
+	n := len(kept.y)
+	all := n * max(1, len(in.Unordered))
+	mean, sd, replicate := make([]float64, all), make([]float64, all), make([]float64, n)
+	fitted = make([]float64, all)
+	err = checks.run(ctx, func(d, j int, ownMean, ownSD, ownReplicate []float64) {
+		if j == 0 {
+			in.Draw(d, mean, sd, replicate)
+			for i, m := range mean {
+				fitted[i] += m / MinDraws
+			}
+			kept.add(mean[:n], replicate)
+		}
+		r := responses[j]
+		copy(ownMean, r.part(mean))
+		copy(ownSD, r.part(sd))
+		copy(ownReplicate, replicate)
+		if r.order != nil {
+			for i, v := range replicate {
+				ownReplicate[i] = indicator(v, r.category)
+			}
+		}
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	return fitted, checks.findings(), nil
 }
 
 // response is a column whose residuals are checked.
@@ -212,6 +240,12 @@ func (r *response) outliers() string {
 }
 
 func (r *response) place() string { return r.noun + " " + r.name }
+
+// part returns the part of values [categories · n] that belongs to the category of the response.
+func (r *response) part(values []float64) []float64 {
+	n := len(r.y)
+	return values[r.category*n : (r.category+1)*n]
+}
 
 // names names rows that are given by their indices in y.
 func (r *response) names(rows []int) string {

@@ -12,12 +12,9 @@ var codes = []float64{-9, -99, -999, -9999, -99999, -999999, 9, 99, 999, 9999, 9
 // sentinel finds a smallest or largest value that probably stands for a missing value. Its distance
 // to the nearest other value exceeds the range of all other values. It also is in the list codes,
 // or occurs several times.
-func sentinel(c Column, kind Kind, rows RowNames) (Finding, bool) {
-	if c.Indicator || kind == Binary || kind == Category {
-		return Finding{}, false
-	}
-	if !differ(c.Values, 3) {
-		return Finding{}, false
+func sentinel(c Column, kind Kind, rows RowNames) []Finding {
+	if c.Indicator || kind == Binary || kind == Category || !differ(c.Values, 3) {
+		return nil
 	}
 	low, high := slices.Min(c.Values), slices.Max(c.Values)
 	nextLow, nextHigh := high, low
@@ -46,13 +43,13 @@ func sentinel(c Column, kind Kind, rows RowNames) (Finding, bool) {
 		if !code && !repeated {
 			continue
 		}
-		return Finding{
+		return []Finding{{
 			What:  fmt.Sprintf("suspicious value: %.10g occurs %s in %s, whose other values lie between %.4g and %.4g", end.value, timesText(len(equalRows)), c.Name, min(end.neighbour, end.far), max(end.neighbour, end.far)),
 			Where: "column " + c.Name + ", " + rows.list(equalRows), Statistic: end.value, P: math.NaN(), Verdict: Poor,
 			Advice: "check whether it stands for a missing value; if so, leave the cells empty",
-		}, true
+		}}
 	}
-	return Finding{}, false
+	return nil
 }
 
 func timesText(count int) string {

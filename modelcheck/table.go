@@ -37,28 +37,20 @@ func (r RowNames) list(rows []int) string {
 	return english.Noun(len(rows), cmp.Or(r.Unit, "row")) + " " + english.List(names, shownRows)
 }
 
-// tableFindings returns the findings about columns. They need no model.
-func tableFindings(columns []Column, rows RowNames) (found []Finding) {
-	return append(columnFindings(columns, rows), collinearFindings(columns)...)
-}
-
+// columnFindings returns the findings about columns that need no model and no other column.
 func columnFindings(columns []Column, rows RowNames) (found []Finding) {
 	rare := make(map[string][]Finding) // findings by factor
 	for _, c := range columns {
-		f, ok := nearConstant(c, rows)
-		factor, _, level := strings.Cut(c.Name, "=")
-		switch {
-		case ok && c.Indicator && level:
-			rare[factor] = append(rare[factor], f)
-		case ok:
-			found = append(found, f)
+		constant := nearConstant(c, rows)
+		if factor, _, level := strings.Cut(c.Name, "="); c.Indicator && level {
+			rare[factor] = append(rare[factor], constant...)
+		} else {
+			found = append(found, constant...)
 		}
-		if f, ok := sentinel(c, Continuous, rows); ok {
-			found = append(found, f)
-		}
+		found = append(found, sentinel(c, Continuous, rows)...)
 	}
 	for _, factor := range slices.Sorted(maps.Keys(rare)) {
-		found = append(found, rareLevels(factor, rare[factor]))
+		found = append(found, rareLevels(factor, rare[factor])...)
 	}
 	return found
 }
@@ -66,9 +58,9 @@ func columnFindings(columns []Column, rows RowNames) (found []Finding) {
 // rareLevels combines the findings of the nearly constant indicators of one factor. Several
 // findings become one, because a column of dates or names has a level for nearly each row. A single
 // finding is returned unchanged.
-func rareLevels(factor string, found []Finding) Finding {
-	if len(found) == 1 {
-		return found[0]
+func rareLevels(factor string, found []Finding) []Finding {
+	if len(found) < 2 {
+		return found
 	}
 	f := found[0]
 	var places []string
@@ -83,7 +75,7 @@ func rareLevels(factor string, found []Finding) Finding {
 		f.Where += fmt.Sprintf("; and %d more", more)
 	}
 	f.Advice = "the table without " + factor + ", with it as a number (days, for dates), or with these levels as one"
-	return f
+	return []Finding{f}
 }
 
 func collinearFindings(columns []Column) []Finding {
@@ -93,26 +85,14 @@ func collinearFindings(columns []Column) []Finding {
 	return collinear(checked(columns, CheckedRows(len(columns[0].Values), MostChecked)))
 }
 
-func responseFindings(in RegressionInput, rows RowNames) (found []Finding) {
-	if f, ok := sentinel(in.Response, in.Kind, rows); ok {
-		found = append(found, f)
-	}
-	if in.Kind == Continuous {
-		if f, ok := fewValues(in.Response, in.Remedies); ok {
-			found = append(found, f)
-		}
-	}
-	return found
-}
-
 // fewestForValues is the least number of rows for checks of distinct values.
 const fewestForValues = 10
 
 // fewValues finds a continuous response with only two values, or with at most five values that are
 // all integers.
-func fewValues(c Column, remedies Remedies) (Finding, bool) {
+func fewValues(c Column, remedies Remedies) []Finding {
 	if len(c.Values) < fewestForValues {
-		return Finding{}, false
+		return nil
 	}
 	sorted := slices.Clone(c.Values)
 	slices.Sort(sorted)
@@ -134,17 +114,17 @@ func fewValues(c Column, remedies Remedies) (Finding, bool) {
 			f.Advice += " or " + cmp.Or(remedies.Counts, "a model for counts")
 		}
 	default:
-		return Finding{}, false
+		return nil
 	}
-	return f, true
+	return []Finding{f}
 }
 
 // nearConstant finds a column that has the same value in all rows but one, or in all but at most
 // one in 200.
-func nearConstant(c Column, rows RowNames) (Finding, bool) {
+func nearConstant(c Column, rows RowNames) []Finding {
 	n := len(c.Values)
 	if n < fewestForValues {
-		return Finding{}, false
+		return nil
 	}
 	common, lead := 0.0, 0 // the value of more than half of the rows, if there is one (Boyer and Moore 1991)
 	for _, v := range c.Values {
@@ -163,17 +143,17 @@ func nearConstant(c Column, rows RowNames) (Finding, bool) {
 			continue
 		}
 		if others = append(others, i); len(others) > max(1, n/200) {
-			return Finding{}, false
+			return nil
 		}
 	}
 	if len(others) == 0 { // a constant column is the intercept, or the command refuses it
-		return Finding{}, false
+		return nil
 	}
-	return Finding{
+	return []Finding{{
 		What:  fmt.Sprintf("nearly constant: %s is %v in all but %d of %d rows, so that its effect rests on these", c.Name, common, len(others), n),
 		Where: "column " + c.Name + ", " + rows.list(others), Statistic: float64(len(others)), P: math.NaN(), Verdict: Questionable,
 		Advice: "the table without this column, or without these rows, for comparison",
-	}, true
+	}}
 }
 
 // Separation lowers the verdict if there are at least separationRows rows, and at least
