@@ -6,7 +6,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/transdim/vti/calibrate"
-	"github.com/transdim/vti/cmd/internal/calibration"
 	"github.com/transdim/vti/cmd/internal/cli"
 	"github.com/transdim/vti/cmd/internal/graphs"
 	"github.com/transdim/vti/cmd/internal/hierarchies"
@@ -51,7 +50,7 @@ or dispersion, many have about as many coefficients as rows.`, `  vtilab calibra
 		if len(args) > 0 {
 			return nil, errors.New("--hard and --ordinary draw their own tables: leave the table out")
 		}
-		if err := calibration.Refuse(cmd.Flags(), "--hard and --ordinary choose it", "rows", "predictors"); err != nil {
+		if err := cli.Refuse(cmd.Flags(), ": --hard and --ordinary choose it", "rows", "predictors"); err != nil {
 			return nil, err
 		}
 		var only *likelihood.Kind

@@ -47,12 +47,7 @@ func Reopen[R interface {
 
 // Misplaced returns an error if one of the named flags was given.
 func (r *Recertification) Misplaced(names ...string) error {
-	for _, name := range names {
-		if r.Flags.Changed(name) {
-			return fmt.Errorf("--%s is not for %s, which is a run of vti %s", name, r.Run.Dir, r.Run.Header.Command)
-		}
-	}
-	return nil
+	return cli.Refuse(r.Flags, fmt.Sprintf(" is not for %s, which is a run of vti %s", r.Run.Dir, r.Run.Header.Command), names...)
 }
 
 // Unfit returns the error for a run that cannot be certified again.

@@ -12,7 +12,6 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"github.com/transdim/vti/calibrate"
 	"github.com/transdim/vti/cmd/internal/cli"
@@ -51,16 +50,6 @@ func (f *Flags) Register(cmd *cobra.Command) {
 // defaultReplicates is the default number of replicates. A band around the uniform distribution
 // that ranks should not leave then reaches about 0.1 to either side.
 const defaultReplicates = 200
-
-// Refuse returns an error with the reason why if one of the named flags was given.
-func Refuse(flags *pflag.FlagSet, why string, names ...string) error {
-	for _, name := range names {
-		if flags.Changed(name) {
-			return fmt.Errorf("--%s: %s", name, why)
-		}
-	}
-	return nil
-}
 
 // repeated returns the command line that draws a single problem of a study again. It ends with the
 // flag --only, after which the caller adds the number of the problem.

@@ -63,9 +63,9 @@ func (f *Effort) Budget(flags *pflag.FlagSet) (runs.Budget, error) {
 		}
 		b.Effort = runs.FixedEffort
 	}
-	for _, name := range []string{"precision", "max-time"} {
-		if b.Effort == runs.FixedEffort && flags.Changed(name) {
-			return b, fmt.Errorf("--%s is for --effort auto; this one is fixed", name)
+	if b.Effort == runs.FixedEffort {
+		if err := Refuse(flags, " is for --effort auto; this one is fixed", "precision", "max-time"); err != nil {
+			return b, err
 		}
 	}
 	if b.Precision >= 1 {

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"encoding"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -12,6 +13,17 @@ import (
 
 	"github.com/transdim/vti/internal/english"
 )
+
+// Refuse returns an error if one of the named flags was given. The argument why follows the name of
+// the flag in the error.
+func Refuse(flags *pflag.FlagSet, why string, names ...string) error {
+	for _, name := range names {
+		if flags.Changed(name) {
+			return errors.New("--" + name + why)
+		}
+	}
+	return nil
+}
 
 // Positive is a flag that takes a finite number above zero.
 type Positive float64

@@ -4,6 +4,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/transdim/vti/calibrate"
 	"github.com/transdim/vti/cmd/internal/calibration"
+	"github.com/transdim/vti/cmd/internal/cli"
 	"github.com/transdim/vti/cmd/internal/shell"
 	"github.com/transdim/vti/gpu"
 )
@@ -23,7 +24,7 @@ runs vti dag on each: with bge mechanisms, with linear ones of known noise scale
 	}
 	choose := lab(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if err := calibration.Refuse(cmd.Flags(), "the table is drawn", "exclude", "intervened", "discrete", "continuous", "log", "scale", "na", "truth"); err != nil {
+		if err := cli.Refuse(cmd.Flags(), ": the table is drawn", "exclude", "intervened", "discrete", "continuous", "log", "scale", "na", "truth"); err != nil {
 			return err
 		}
 		f.Output = study.Output

@@ -141,23 +141,16 @@ func (f *modelFlags) registerMethods(cmd *cobra.Command) {
 // checkMethod returns an error if a flag was given that belongs to another method than the one in
 // the record.
 func checkMethod(flags *pflag.FlagSet, record *dag.Record) error {
-	refuse := func(used string, names ...string) error {
-		for _, name := range names {
-			if flags.Changed(name) {
-				return fmt.Errorf("--%s does not go with %s, which this run has", name, used)
-			}
-		}
-		return nil
-	}
 	walks := []string{"chains", "rounds", "candidates"}
 	training := []string{"flow", "flow-layers", "flow-blocks", "flow-hidden", "flow-bins", "steps", "batch", "dtype", "certify-draws", "device", "pjrt-plugin"}
 	used, networks := "--structure "+record.Structure.String(), record.Model.Mechanism == dag.MLP
 	if networks {
 		used += " --sem mlp"
 	}
+	why := " does not go with " + used + ", which this run has"
 	switch {
 	case record.Structure == dag.Chains && !networks:
-		return refuse(used, append(training, "islands")...)
+		return cli.Refuse(flags, why, append(training, "islands")...)
 	case record.Structure == dag.GraphFlow:
 		walks = append(walks, "max-time")
 		if !record.Undivided { // evidences are then closed forms, or computed by particles
@@ -166,15 +159,15 @@ func checkMethod(flags *pflag.FlagSet, record *dag.Record) error {
 		if !networks || record.Undivided {
 			walks = append(walks, "islands")
 		}
-		return refuse(used, walks...)
+		return cli.Refuse(flags, why, walks...)
 	}
-	if err := refuse(used, append(training, "undivided", "cold")...); err != nil {
+	if err := cli.Refuse(flags, why, append(training, "undivided", "cold")...); err != nil {
 		return fmt.Errorf("%w; --structure flow trains a flow", err)
 	}
 	if networks {
-		return refuse(used, walks...)
+		return cli.Refuse(flags, why, walks...)
 	}
-	return refuse(used, append(walks, "islands")...)
+	return cli.Refuse(flags, why, append(walks, "islands")...)
 }
 
 func (f *dagFlags) registerTraining(cmd *cobra.Command) {

@@ -30,7 +30,7 @@ each, with any family. Priors that refer to the mean and sd of the response use 
 		if groups > study.Rows {
 			return fmt.Errorf("--groups: got %d, want at most the %d rows", groups, study.Rows)
 		}
-		if err := calibration.Refuse(cmd.Flags(), "the regression is "+calibrate.HbmFormula, "formula", "levels", "se", "select", "na", "amortize", "predictors"); err != nil {
+		if err := cli.Refuse(cmd.Flags(), ": the regression is "+calibrate.HbmFormula, "formula", "levels", "se", "select", "na", "amortize", "predictors"); err != nil {
 			return err
 		}
 		f.Output, f.record.Frame.Formula = study.Output, calibrate.HbmFormula

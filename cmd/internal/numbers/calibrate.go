@@ -22,7 +22,7 @@ func classicStudy(a *shell.App, cmd *cobra.Command, source func(rows int) (calib
 	cmd.Args = cobra.NoArgs
 	study.Register(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		if err := calibration.Refuse(cmd.Flags(), "the table has the columns that it needs", "predictors"); err != nil {
+		if err := cli.Refuse(cmd.Flags(), ": the table has the columns that it needs", "predictors"); err != nil {
 			return err
 		}
 		return calibration.Run(a, cmd, study, func(*gpu.Device) (calibrate.Source, error) { return source(study.Rows) })

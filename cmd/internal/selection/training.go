@@ -50,15 +50,12 @@ func (f *varselFlags) registerTraining(cmd *cobra.Command) {
 // contradict each other. The budget of the record must be set.
 func checkLearning(flags *pflag.FlagSet, record *varsel.Record) error {
 	surrogate := record.Sampler == varsel.SurrogateSampler
-	for _, name := range []string{"belief", "beta", "utility"} {
-		if flags.Changed(name) && !surrogate {
-			return fmt.Errorf("--%s is for --sampler surrogate; this one is %s", name, record.Sampler)
-		}
+	why, others := fmt.Sprintf(" is for --sampler surrogate; this one is %s", record.Sampler), []string{"belief", "beta", "utility"}
+	if surrogate {
+		why, others = " is for a q(m) that follows a gradient; --sampler surrogate has none", []string{"control-variate", "information-gain"}
 	}
-	for _, name := range []string{"control-variate", "information-gain"} {
-		if flags.Changed(name) && surrogate {
-			return fmt.Errorf("--%s is for a q(m) that follows a gradient; --sampler surrogate has none", name)
-		}
+	if err := cli.Refuse(flags, why, others...); err != nil {
+		return err
 	}
 	learning := record.Learning
 	switch {

@@ -57,20 +57,12 @@ func (f *varselFlags) registerSummary(cmd *cobra.Command) {
 // need rows.
 func (f *varselFlags) describeSummary(flags *pflag.FlagSet, record *varsel.Record) error {
 	if f.summary.LD == "" {
-		for _, name := range []string{"samples", "ld-samples", "ld-shrink"} {
-			if flags.Changed(name) {
-				return fmt.Errorf("--%s is for summary statistics, with --ld", name)
-			}
-		}
-		return nil
+		return cli.Refuse(flags, " is for summary statistics, with --ld", "samples", "ld-samples", "ld-shrink")
 	}
-	for _, name := range []string{
+	if err := cli.Refuse(flags, " needs rows: summary statistics (--ld) have none",
 		"formula", "always", "exclude", "factor", "group", "interactions", "heredity", "trials", "levels", "censored", "offset", "no-intercept",
-		"no-standardize", "na", "from",
-	} {
-		if flags.Changed(name) {
-			return fmt.Errorf("--%s needs rows: summary statistics (--ld) have none", name)
-		}
+		"no-standardize", "na", "from"); err != nil {
+		return err
 	}
 	switch {
 	case record.Model.Likelihood != likelihood.GaussianKind:
