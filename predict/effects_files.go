@@ -104,11 +104,7 @@ func (e *Effects) curve(name string) *picture.Picture {
 		}
 		upper.X, lower.X = line.X, line.X
 		if text == "" {
-			area := picture.Curve{Filled: true, X: slices.Clone(line.X), Y: slices.Clone(lower.Y)}
-			for i := len(line.X) - 1; i >= 0; i-- {
-				area.X, area.Y = append(area.X, line.X[i]), append(area.Y, upper.Y[i])
-			}
-			areas = append(areas, area)
+			areas = append(areas, picture.Band(line.X, lower.Y, upper.Y))
 		} else { // lines for intervals, because areas would hide each other
 			lines = append(lines, lower, upper)
 			legend = append(legend, picture.Entry{Text: text, Ink: ink})

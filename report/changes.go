@@ -28,13 +28,9 @@ func changesDocument(s *source, r *changepoint.Result) *document.Document {
 		ID: "changes", Title: "When, and how often", Lead: "Averaged over numbers and places of changes; bands hold 95% of the posterior.",
 		Tables: []*document.Table{changesTable(r), segmentsTable(r), placesTable(r)},
 		Draw: func(_ context.Context, part *document.Section) {
-			var numbers []probabilityOf
-			for _, c := range r.Counts {
-				numbers = append(numbers, probabilityOf{c.Changes, float64(c.Probability)})
-			}
 			part.Place(levelsPicture(subject, r))
 			part.Place(curvePicture(r))
-			part.Place(countsPicture("counts", "Number of changes", "change", "changes", numbers))
+			part.Place(countsPicture("counts", "Number of changes", "change", "changes", r.Counts, func(c changepoint.Count) (int, changepoint.Number) { return c.Changes, c.Probability }))
 		},
 	}, s.checked("", r.ModelCheck)}
 	c := &computation{level: &r.Certificate.Verdict, reasons: r.Certificate.Reasons, text: "an exact sum over all numbers and places of changes.",
@@ -127,15 +123,15 @@ func placesTable(r *changepoint.Result) *document.Table {
 
 // levelsPicture draws the level of the series along time, with its credible band.
 func levelsPicture(subject string, result *changepoint.Result) *picture.Picture {
-	var list []banded
+	var level function
 	rows := picture.Curve{Ink: picture.Strong, Dotted: true}
 	for _, l := range result.Levels {
-		list = append(list, banded{float64(l.Time), float64(l.Mean), float64(l.Q025), float64(l.Q975)})
+		level.add(l.Time, l.Mean, l.Q025, l.Q975)
 		if l.Observed != nil {
 			rows.X, rows.Y = append(rows.X, float64(l.Time)), append(rows.Y, float64(*l.Observed))
 		}
 	}
-	p := bandPicture("levels", "Level along time", list, result.Data.Time, subject, rows)
+	p := bandPicture("levels", "Level along time", level, result.Data.Time, subject, rows)
 	p.Text = "The posterior mean of the level along time, with a band that holds 95%"
 	if len(rows.X) > 0 {
 		p.Text += ", and rows of the table"

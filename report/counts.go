@@ -6,28 +6,26 @@ import (
 
 	"github.com/transdim/vti/internal/document"
 	"github.com/transdim/vti/internal/picture"
+	results "github.com/transdim/vti/internal/report"
 )
-
-// probabilityOf is a whole number with its probability.
-type probabilityOf struct {
-	number      int
-	probability float64
-}
 
 // leastBar is the least probability of a whole number that is drawn as a bar. A lower bar could not
 // be seen.
 const leastBar = 0.0005
 
-// countsPicture draws the probabilities of numbers of things. The arguments one and many are the
-// noun in the singular and in the plural.
-func countsPicture(name, title, one, many string, list []probabilityOf) *picture.Picture {
+// countsPicture draws the probabilities of numbers of things. The function count returns an element
+// of the list as a number and its probability. The arguments one and many are the noun in the
+// singular and in the plural.
+func countsPicture[C any, P ~float64](name, title, one, many string, list []C, count func(C) (number int, probability P)) *picture.Picture {
 	var bars []picture.Bar
 	mean := 0.0
 	for _, c := range list {
-		mean += float64(c.number) * c.probability
-		if c.probability > leastBar {
-			bars = append(bars, picture.Bar{From: float64(c.number) - 0.5, To: float64(c.number) + 0.5, Value: c.probability, Compared: math.NaN(),
-				Hint: fmt.Sprintf("%s: %s", document.Counted(c.number, one), picture.Probability(c.probability))})
+		number, share := count(c)
+		p := float64(share)
+		mean += float64(number) * p
+		if p > leastBar {
+			bars = append(bars, picture.Bar{From: float64(number) - 0.5, To: float64(number) + 0.5, Value: p, Compared: math.NaN(),
+				Hint: fmt.Sprintf("%s: %s", document.Counted(number, one), picture.Probability(p))})
 		}
 	}
 	p := picture.Bars(name, title, picture.Column, 180, bars, many, "probability")
@@ -35,21 +33,19 @@ func countsPicture(name, title, one, many string, list []probabilityOf) *picture
 	return p
 }
 
-// banded is a value at a place of an axis, with the ends of its credible interval.
-type banded struct{ x, mean, low, high float64 }
+// function holds the values of a function at places of an axis, with the ends of their credible
+// intervals.
+type function struct{ x, mean, low, high []float64 }
+
+func (f *function) add(x, mean, low, high results.Number) {
+	f.x, f.mean = append(f.x, float64(x)), append(f.mean, float64(mean))
+	f.low, f.high = append(f.low, float64(low)), append(f.high, float64(high))
+}
 
 // bandPicture draws a function with the band that holds 95% of the posterior at each place.
-func bandPicture(name, title string, list []banded, xName, yName string, under ...picture.Curve) *picture.Picture {
-	mean, band := picture.Curve{Ink: picture.First}, picture.Curve{Filled: true}
-	for _, one := range list {
-		mean.X, mean.Y = append(mean.X, one.x), append(mean.Y, one.mean)
-		band.X, band.Y = append(band.X, one.x), append(band.Y, one.low)
-	}
-	for k := len(list) - 1; k >= 0; k-- {
-		band.X, band.Y = append(band.X, list[k].x), append(band.Y, list[k].high)
-	}
-	curves := append([]picture.Curve{band}, under...)
-	return picture.Lines(name, title, picture.Column, 180, append(curves, mean), xName, yName)
+func bandPicture(name, title string, f function, xName, yName string, under ...picture.Curve) *picture.Picture {
+	curves := append([]picture.Curve{picture.Band(f.x, f.low, f.high)}, under...)
+	return picture.Lines(name, title, picture.Column, 180, append(curves, picture.Curve{Ink: picture.First, X: f.x, Y: f.mean}), xName, yName)
 }
 
 // intervalRow returns a row of a picture with a value and the ends of its interval, which holds the

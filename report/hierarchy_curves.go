@@ -139,16 +139,16 @@ func (v *hierarchy) along(ctx context.Context, run *regression.StoredRun, predic
 		p.Text = "Of the population, with the other numbers at their means; intervals hold 95%."
 		return p, nil
 	}
-	var list []banded
+	var f function
 	for _, m := range effects.Means {
 		value, err := strconv.ParseFloat(m.Values[0], 64)
 		if err != nil {
 			return nil, err
 		}
-		list = append(list, banded{value, float64(m.Mean), float64(m.Low), float64(m.High)})
+		f.add(predict.Number(value), m.Mean, m.Low, m.High)
 	}
-	p := bandPicture(file, "Effect of "+predictor.Name, list, predictor.Name, expected)
-	first, last := list[0], list[len(list)-1]
-	p.Text = fmt.Sprintf("Of the population, with the other numbers at their means: the expectation goes from %s at %s to %s at %s; the band holds 95%%.", picture.Number(first.mean), picture.Number(first.x), picture.Number(last.mean), picture.Number(last.x))
+	p := bandPicture(file, "Effect of "+predictor.Name, f, predictor.Name, expected)
+	last := len(f.x) - 1
+	p.Text = fmt.Sprintf("Of the population, with the other numbers at their means: the expectation goes from %s at %s to %s at %s; the band holds 95%%.", picture.Number(f.mean[0]), picture.Number(f.x[0]), picture.Number(f.mean[last]), picture.Number(f.x[last]))
 	return p, nil
 }

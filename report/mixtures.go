@@ -62,11 +62,7 @@ func drawMixture(part *document.Section, r *mixture.Result) {
 			part.Place(clustersPicture(r, a, b))
 		}
 	}
-	var numbers []probabilityOf
-	for _, c := range r.Counts {
-		numbers = append(numbers, probabilityOf{c.Components, float64(c.Probability)})
-	}
-	part.Place(countsPicture("counts", "Number of components", "component", "components", numbers))
+	part.Place(countsPicture("counts", "Number of components", "component", "components", r.Counts, func(c mixture.Count) (int, mixture.Number) { return c.Components, c.Probability }))
 }
 
 func numbersTable(r *mixture.Result) *document.Table {
@@ -177,11 +173,11 @@ func clustersPicture(result *mixture.Result, a, b int) *picture.Picture {
 // mixturePicture draws the density in a column with its credible band, over a histogram of the
 // values.
 func mixturePicture(result *mixture.Result, at int) *picture.Picture {
-	var list []banded
+	var density function
 	name := result.Data.Columns[at]
 	for _, d := range result.Density {
 		if d.Column == name {
-			list = append(list, banded{float64(d.At), float64(d.Mean), float64(d.Q025), float64(d.Q975)})
+			density.add(d.At, d.Mean, d.Q025, d.Q975)
 		}
 	}
 	// the number of bins is three times the cube root of the number of rows, up to the largest
@@ -210,7 +206,7 @@ func mixturePicture(result *mixture.Result, at int) *picture.Picture {
 	if len(result.Data.Columns) > 1 {
 		file, title = fmt.Sprintf("density-%d", at+1), "Density of "+name
 	}
-	p := bandPicture(file, title, list, name, "density", histogram)
+	p := bandPicture(file, title, density, name, "density", histogram)
 	p.Text = "The posterior mean of the density with a band that holds 95% at each place, over a histogram of the values."
 	return p
 }

@@ -112,15 +112,11 @@ func probabilityOfZero(r *order.Result, place int) (zero order.Number) {
 // drawOrders draws the fitted curve, the knots and the coefficients, if they are in the result. The
 // level and the noise σ are left out, because their units differ from the units of coefficients.
 func drawOrders(part *document.Section, r *order.Result, one, which string) {
-	var list []probabilityOf
-	for _, o := range r.Orders {
-		list = append(list, probabilityOf{o.Order, float64(o.Probability)})
-	}
-	part.Place(countsPicture("orders", which, one, one+"s", list))
+	part.Place(countsPicture("orders", which, one, one+"s", r.Orders, func(o order.Order) (int, order.Number) { return o.Order, o.Probability }))
 	if len(r.Curve) > 0 {
-		var curve []banded
+		var curve function
 		for _, c := range r.Curve {
-			curve = append(curve, banded{float64(c.Time), float64(c.Mean), float64(c.Q025), float64(c.Q975)})
+			curve.add(c.Time, c.Mean, c.Q025, c.Q975)
 		}
 		p := bandPicture("curve", "Expected "+r.Data.Value, curve, r.Data.Time, r.Data.Value)
 		p.Text = "The posterior mean of the curve along time, with a band that holds 95%."

@@ -14,6 +14,14 @@ type Curve struct {
 	Filled, Dashed, Dotted bool
 }
 
+// Band returns the area between two functions, for Lines.
+func Band(x, low, high []float64) Curve {
+	back, above := slices.Clone(x), slices.Clone(high)
+	slices.Reverse(back)
+	slices.Reverse(above)
+	return Curve{Filled: true, X: slices.Concat(x, back), Y: slices.Concat(low, above)}
+}
+
 // Curves draws functions over one axis. At zero it draws a line whose height is spike, the
 // probability that the number is exactly zero. The vertical axis extends to 1 at least.
 func Curves(name, title string, width, height float64, curves []Curve, spike float64, axis string, legend ...Entry) *Picture {

@@ -68,7 +68,7 @@ The answer is also printed for other values.`,
 const mostShared = 10
 
 // boundedProbability formats a probability estimated from some thousand draws. 0 and 1 are written
-// as bounds.
+// as bounds, since draws do not prove them.
 func boundedProbability(p, se report.Number) string {
 	switch {
 	case p < 0.0005:

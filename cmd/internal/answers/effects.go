@@ -227,21 +227,9 @@ func printMarginal(w io.Writer, e *predict.Effects, curve bool) {
 		fmt.Fprintln(w)
 		table := header("<difference", "mean", "sd", "<"+level, "P(>0)", "P(=0)")
 		for _, c := range e.Contrasts {
-			add(table, c.Category, c.By, strings.Join(c.First, ", ")+" − "+strings.Join(c.Second, ", "), document.Short(c.Mean), document.Short(c.SD), document.Interval(c.Low, c.High), ofDraws(c.Positive), ofDraws(c.Zero))
+			add(table, c.Category, c.By, strings.Join(c.First, ", ")+" − "+strings.Join(c.Second, ", "), document.Short(c.Mean), document.Short(c.SD), document.Interval(c.Low, c.High), boundedProbability(c.Positive, 0), boundedProbability(c.Zero, 0))
 		}
 		table.Print(w)
 	}
 	fmt.Fprintf(w, "\nWritten to %s.\n", strings.Join(e.Files, ", "))
-}
-
-// ofDraws formats a share of some thousand draws. A share of 0 is written as a bound, since 0 of
-// some thousand draws does not prove that the probability is 0.
-func ofDraws(share predict.Number) string {
-	switch {
-	case share < 0.0005:
-		return "<0.001"
-	case share >= 0.9995:
-		return ">0.999"
-	}
-	return fmt.Sprintf("%.3f", float64(share))
 }
