@@ -158,7 +158,7 @@ func model(check *modelcheck.Report) document.Mark {
 // findings returns the table of the findings of a model check.
 func findings(check *modelcheck.Report) *document.Table {
 	t := document.NewTable("What the model check found", "<finding", "<where", "p", "<what to try", "<weight").Opened()
-	t.On = document.OnPage
+	t.OnPage = true
 	if check == nil {
 		return t
 	}

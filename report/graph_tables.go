@@ -163,7 +163,7 @@ func (v *discovery) totals() (t, changes *document.Table) {
 		}
 	}
 	if changes.Printed = printed; printed == 0 {
-		changes.On = document.OnPage
+		changes.OnPage = true
 	}
 	t.Printed = printedEffects
 	if len(r.Asked) > 0 {

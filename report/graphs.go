@@ -223,7 +223,7 @@ func (v *discovery) classes() *document.Section {
 func (v *discovery) checks() *document.Section {
 	part := v.checked("", v.result.ModelCheck)
 	t := document.NewTable("Residuals of each column: probabilities of statistics at least as large (near 0 or 1 the model does not fit)", "<column", "spread", "skewness", "kurtosis").Opened()
-	t.On = document.OnPage
+	t.OnPage = true
 	for _, c := range v.result.Checks {
 		t.Add(c.Node, document.Probability(c.Spread, 0), document.Probability(c.Skewness, 0), document.Probability(c.Kurtosis, 0))
 	}

@@ -372,7 +372,7 @@ func (v *hierarchy) drawPopulation(ctx context.Context, part *document.Section) 
 func (v *hierarchy) checks() *document.Section {
 	part := v.checked(v.response(), v.result.ModelCheck)
 	t := document.NewTable("Statistics of the response beside those of replicated tables (p near 0 or 1: the model does not fit)", "<statistic", "observed", "replicated", "sd", "p")
-	t.On = document.OnPage
+	t.OnPage = true
 	for _, c := range v.result.Checks {
 		t.Add(c.Statistic, document.Short(c.Observed), document.Short(c.Mean), document.Short(c.SD), document.Probability(c.P, 0))
 	}

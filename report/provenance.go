@@ -38,7 +38,7 @@ func (s *source) provenance() *document.Section {
 	for _, name := range slices.Sorted(maps.Keys(s.settings)) {
 		settings.Add(name, withoutFolder(s.settings[name]))
 	}
-	facts.On, settings.On = document.OnPage, document.OnPage
+	facts.OnPage, settings.OnPage = true, true
 	return &document.Section{ID: "repeat", Title: "How to repeat this", Code: s.command(), Tables: []*document.Table{facts, settings},
 		Lead: "The same version gives the same numbers from the same table on the same kind of device. The fingerprint says whether a table is the same."}
 }

@@ -84,7 +84,7 @@ func (d *Document) Draw(ctx context.Context, id string) error {
 		if s.Draw != nil {
 			s.Draw(ctx, s)
 		}
-		s.Tables = slices.DeleteFunc(s.Tables, func(t *Table) bool { return t.On == Terminal || len(t.Rows) < 2 })
+		s.Tables = slices.DeleteFunc(s.Tables, func(t *Table) bool { return len(t.Rows) < 2 })
 		for k, t := range s.Tables {
 			t.ID = Identifier(s.ID, fmt.Sprint(k))
 		}

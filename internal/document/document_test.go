@@ -16,15 +16,12 @@ func example() *Document {
 	t.Add("a", "<1e-4", "[0, 2]")
 	t.Add("b", "-2.5", "[0, 3]", "1")
 	t.Printed, t.More = 2, []string{"and 1 more"}
-	only := NewTable("Only here", "<name", "value")
-	only.Add("x", "1")
-	only.On = Terminal
 	return &Document{
 		Title: "Which?", Answer: []string{"First.", "Second."},
 		Marks: []Mark{{Kind: "good", Name: "Computation", Word: "trusted", Text: "It holds.", Lines: []string{"TRUSTED: it holds."}}},
 		Next:  []string{"Try --more."},
 		Sections: []*Section{
-			{ID: "models", Title: "Models", Tables: []*Table{t, only}, Said: []string{"It is -3.5."}},
+			{ID: "models", Title: "Models", Tables: []*Table{t}, Said: []string{"It is -3.5."}},
 			{ID: "drawn", Title: "Drawn", Draw: func(_ context.Context, s *Section) { s.Notes = []string{"Of a page."} }},
 			{ID: "empty", Title: "Empty", Tables: []*Table{NewTable("No rows", "<name")}},
 		},
@@ -46,10 +43,6 @@ Models
            <1e-4  [0, 2]
   and 1 more
 
-Only here
-  name  value
-  x         1
-
 It is -3.5.
 `, out.String())
 }
@@ -70,7 +63,7 @@ func TestPage(t *testing.T) {
 	} {
 		assert.Contains(t, page, want)
 	}
-	for _, not := range []string{"Only here", "and 1 more", "TRUSTED", "No rows", "Empty"} {
+	for _, not := range []string{"and 1 more", "TRUSTED", "No rows", "Empty"} {
 		assert.NotContains(t, page, not)
 	}
 }

@@ -6,16 +6,6 @@ import (
 	"slices"
 )
 
-// Medium is a medium on which a table is shown.
-type Medium int
-
-// The media are a terminal, a page, or both.
-const (
-	Everywhere Medium = iota
-	Terminal
-	OnPage
-)
-
 // None is the value of Table.Printed for which a terminal shows no rows.
 const None = -1
 
@@ -28,7 +18,8 @@ type Table struct {
 	Grid
 	// Open reports whether a page shows the table at once. Otherwise readers click on its caption.
 	Open bool
-	On   Medium
+	// OnPage reports whether only a page shows the table.
+	OnPage bool
 	// Printed is the largest number of rows that a terminal shows. 0 stands for all rows and [None]
 	// for no row. The rows shown are the first ones, or if Ends is true the first and the last
 	// ones. More holds lines that a terminal shows instead of the other rows.

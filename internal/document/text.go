@@ -21,7 +21,7 @@ func (d *Document) Print(w io.Writer) {
 	}
 	for _, s := range d.Sections {
 		for _, t := range s.Tables {
-			if t.On != OnPage && t.Len() > 0 {
+			if !t.OnPage && t.Len() > 0 {
 				t.print(&text)
 			}
 		}
