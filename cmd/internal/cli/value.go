@@ -46,32 +46,6 @@ func (v *Positive) String() string {
 
 func (v *Positive) Type() string { return "number" }
 
-// Scale is a flag that takes a positive number, or "unknown", which is stored as zero.
-type Scale struct {
-	Value   float64
-	Unknown bool
-}
-
-func (v *Scale) Set(s string) error {
-	*v = Scale{Unknown: s == "unknown"}
-	if v.Unknown {
-		return nil
-	}
-	if (*Positive)(&v.Value).Set(s) != nil {
-		return fmt.Errorf("expected a positive number or unknown, found %q", s)
-	}
-	return nil
-}
-
-func (v *Scale) String() string {
-	if v.Unknown {
-		return "unknown"
-	}
-	return (*Positive)(&v.Value).String()
-}
-
-func (v *Scale) Type() string { return "number" }
-
 // Count is a flag that takes a whole number of at least a given size.
 type Count struct {
 	Value *int
@@ -158,53 +132,39 @@ func (v textual) String() string {
 
 func (v textual) Type() string { return "name" }
 
-// Bound is a flag that takes a positive number, or "none", which is stored as a negative number.
-type Bound float64
+// orWord is a flag that takes a number above zero, or a word, which is stored as −1.
+type orWord[T int | float64] struct {
+	pflag.Value
+	number      *T
+	wants, word string
+}
 
-func (v *Bound) Set(s string) error {
-	if s == "none" {
-		*v = -1
+// PositiveOr returns a flag that takes a positive number, or a word, which is stored as −1.
+func PositiveOr(word string, number *float64) pflag.Value {
+	return orWord[float64]{(*Positive)(number), number, "a positive number", word}
+}
+
+// CountOr returns a flag that takes a whole number from 1, or a word, which is stored as −1.
+func CountOr(word string, number *int) pflag.Value {
+	return orWord[int]{Count{number, 1}, number, "a whole number from 1,", word}
+}
+
+func (v orWord[T]) Set(s string) error {
+	if s == v.word {
+		*v.number = -1
 		return nil
 	}
-	if err := (*Positive)(v).Set(s); err != nil {
-		return fmt.Errorf("%w, want one or none", err)
+	if v.Value.Set(s) != nil {
+		return fmt.Errorf("expected %s or %s, found %q", v.wants, v.word, s)
 	}
 	return nil
 }
 
-func (v *Bound) String() string {
-	if *v < 0 {
-		return "none"
+func (v orWord[T]) String() string {
+	if v.number != nil && *v.number < 0 {
+		return v.word
 	}
-	return (*Positive)(v).String()
+	return v.Value.String()
 }
 
-func (v *Bound) Type() string { return "number" }
-
-// SizeLimit is a flag that takes a whole number from 1, or "none", which is stored as a negative
-// number.
-type SizeLimit int
-
-const noLimit SizeLimit = -1
-
-func (v *SizeLimit) Set(s string) error {
-	if s == "none" {
-		*v = noLimit
-		return nil
-	}
-	if v.count().Set(s) != nil {
-		return fmt.Errorf("expected a whole number from 1, or none, found %q", s)
-	}
-	return nil
-}
-
-func (v *SizeLimit) count() Count { return Count{(*int)(v), 1} }
-
-func (v *SizeLimit) String() string {
-	if *v == noLimit {
-		return "none"
-	}
-	return v.count().String()
-}
-
-func (v *SizeLimit) Type() string { return "number" }
+func (v orWord[T]) Type() string { return "number" }

@@ -20,7 +20,7 @@ type modelFlags struct {
 	tiers, edgePrior string
 	tier             []string
 	na               string
-	sigma            cli.Scale
+	sigma            float64 // −1: unknown
 	cli.Output
 }
 
@@ -78,7 +78,7 @@ func (f *modelFlags) register(cmd *cobra.Command, mechanisms ...dag.Mechanism) {
 				flags.BoolVar(&model.NoBias, "no-bias", false, "mlp: no bias in hidden and output units")
 			}
 		}
-		flags.Var(&f.sigma, "sigma", "noise `scale` of all nodes, on the scaled columns, or unknown: one for each node. Equal noise is a strong assumption, which can identify directions (default unknown)")
+		flags.Var(cli.PositiveOr("unknown", &f.sigma), "sigma", "noise `scale` of all nodes, on the scaled columns, or unknown: one for each node. Equal noise is a strong assumption, which can identify directions (default unknown)")
 		flags.Var((*cli.Positive)(&model.PriorSD), "prior-sd", "prior sd of a weight, on the scaled columns (default 1)")
 		flags.Var((*cli.Positive)(&model.ImaginarySampleSize), "imaginary-sample-size", "categories: weight of the prior in rows, spread evenly over all combinations of values (default 1)")
 		flags.Var(cli.Name(&model.Graphs), "graph-prior", "prior over graphs: sparse, uniform over the number of parents of a node and then over sets of that size; or uniform")
@@ -99,7 +99,7 @@ func (f *modelFlags) register(cmd *cobra.Command, mechanisms ...dag.Mechanism) {
 // Describe returns the record of a new run with the settings of the flags.
 func (f *modelFlags) Describe(*pflag.FlagSet) (*dag.Record, error) {
 	record := f.record
-	record.Seed, record.Model.Sigma = f.Seed, f.sigma.Value
+	record.Seed, record.Model.Sigma = f.Seed, max(f.sigma, 0)
 	record.Columns.DropMissing, record.Columns.ImputeMissing = f.na == "drop", f.na == "impute"
 	if record.Model.Mechanism != dag.MLP && (record.Model.Hidden != 0 || record.Model.NoBias) {
 		return nil, fmt.Errorf("--hidden and --no-bias are for --sem mlp")

@@ -19,10 +19,10 @@ import (
 // dataFlags holds the flags for the columns of the table, the likelihood and the priors.
 type dataFlags struct {
 	record        varsel.Record // the settings that the flags ask for
-	sigma, sigma1 cli.Scale
+	sigma, sigma1 float64       // −1: unknown
 	groups        []string
 	formula       string
-	maxSize       cli.SizeLimit
+	maxSize       int // −1: none
 	inclusion     string
 	cli.Output
 }
@@ -52,15 +52,15 @@ func (f *dataFlags) register(cmd *cobra.Command) {
 	})
 	cli.Group(cmd, "Likelihood and priors", func() {
 		flags.VarP(cli.Name(&model.Likelihood), "likelihood", "l", "gaussian, robust, student, logistic, poisson, negbinomial, zero-inflated-poisson, hurdle-poisson, gamma, lognormal, beta, exponential, weibull, cumulative-logit, cumulative-probit or categorical")
-		flags.Var(&f.sigma, "sigma", "noise `scale` of gaussian and student, in units of the response, or unknown (default unknown)")
-		flags.Var(&f.sigma1, "sigma1", "robust: noise `scale` of inliers, or unknown: then it is inferred, with sigma2/sigma1 fixed (default 1)")
+		flags.Var(cli.PositiveOr("unknown", &f.sigma), "sigma", "noise `scale` of gaussian and student, in units of the response, or unknown (default unknown)")
+		flags.Var(cli.PositiveOr("unknown", &f.sigma1), "sigma1", "robust: noise `scale` of inliers, or unknown: then it is inferred, with sigma2/sigma1 fixed (default 1)")
 		flags.Var((*cli.Positive)(&model.Sigma2), "sigma2", "robust: scale of the outliers (default 10)")
 		flags.Var((*cli.Positive)(&model.Outlier), "outlier", "robust: `proportion` of outliers (default 0.1)")
 		flags.Var((*cli.Positive)(&model.Degrees), "df", "student: degrees of freedom (default 4)")
 		flags.Var((*cli.Positive)(&model.SlabScale), "prior-sd", "prior sd of a coefficient that is in the model, on standardised columns (default 1.5)")
 		flags.Var(cli.Name(&model.Slab), "slab", "gaussian: `prior` of the coefficients in a model: normal, or N(0, g σ² (X'X)⁻¹) with g given by g:n, g:p^2, g:max(n,p^2), g:NUMBER, unit-information (g:n), zellner-siow, hyper-g or hyper-g/n")
 		flags.Var(cli.Name(&model.Prior), "model-prior", "betabinomial:a,b (common inclusion probability), uniform (over models), bernoulli:π or expected:s (size)")
-		flags.Var(&f.maxSize, "max-size", "largest `number` of predictors in a model, or none (default none up to 64 predictors, then 20)")
+		flags.Var(cli.CountOr("none", &f.maxSize), "max-size", "largest `number` of predictors in a model, or none (default none up to 64 predictors, then 20)")
 		flags.Var(cli.Name(&model.Codes), "codes", "encoding of models: bits, lists (with a maximum size), or auto")
 	})
 
@@ -131,8 +131,8 @@ func (f *dataFlags) Describe(flags *pflag.FlagSet) (*varsel.Record, error) {
 		return nil, fmt.Errorf("--heredity is for --interactions; there are none")
 	}
 	record.Seed, design.Likelihood = f.Seed, model.Likelihood
-	model.Sigma, model.Sigma1, model.UnknownSigma1 = f.sigma.Value, f.sigma1.Value, f.sigma1.Unknown
-	model.Prior.MaxSize = max(int(f.maxSize), 0)
+	model.Sigma, model.Sigma1, model.UnknownSigma1 = max(f.sigma, 0), max(f.sigma1, 0), f.sigma1 < 0
+	model.Prior.MaxSize = max(f.maxSize, 0)
 	if f.inclusion != "" {
 		if flags.Changed("model-prior") {
 			return nil, errors.New("--inclusion-prior and --model-prior: want one of them")

@@ -28,7 +28,7 @@ func (f *varselFlags) registerTraining(cmd *cobra.Command) {
 		flags.Var(cli.Name(&record.Surrogate.Utility), "utility", "surrogate: ucb, thompson or mean")
 		flags.Var(cli.Name(&record.Learning.ControlVariate), "control-variate",
 			"subtracted from losses in the gradient of q(m): leave-one-out (the mean of the other draws), mean (of the steps before), surrogate (what one expects of each model; categorical), or none")
-		flags.Var((*cli.Bound)(&record.Learning.InformationGain), "information-gain", "largest change of the entropy of q(m) in a step, in nats, or none (default 0.01)")
+		flags.Var(cli.PositiveOr("none", &record.Learning.InformationGain), "information-gain", "largest change of the entropy of q(m) in a step, in nats, or none (default 0.01)")
 	})
 	f.effort.Register(cmd)
 	cli.Group(cmd, "Training", func() {

@@ -49,6 +49,6 @@ func TestLearningFlags(t *testing.T) {
 	}
 	cmd, f := &cobra.Command{}, varselFlags{}
 	f.Register(cmd)
-	require.ErrorContains(t, cmd.Flags().Parse([]string{"--information-gain", "0"}), "expected a positive number, found \"0\", want one or none")
+	require.ErrorContains(t, cmd.Flags().Parse([]string{"--information-gain", "0"}), "expected a positive number or none, found \"0\"")
 	require.ErrorContains(t, cmd.Flags().Parse([]string{"--start", "warm"}), `unknown start "warm"; want pilot, anchor or identity`)
 }
