@@ -118,13 +118,15 @@ func NewFrame(p *Picture, x, y Scale, xName, yName string) Frame {
 		f.Line([]Point{{x.From, position}, {x.To, position}}, 0.5, Grid)
 		f.Label(Point{x.From - tickLength - 2, position}, t.Label, End, SmallSize, Muted)
 	}
-	f.bottomAxis(xName)
+	f.bottomAxis(xName, (f.X.From+f.X.To)/2)
 	f.Line([]Point{{x.From, y.To}, {x.From, y.From}}, 0.7, Muted)
 	f.Label(Point{LabelSize/2 + 1, (y.From + y.To) / 2}, Fit(yName, LabelSize, p.Height-8), Middle, LabelSize, Strong, Style{Upright: true})
 	return f
 }
 
-func (f Frame) bottomAxis(name string) {
+// bottomAxis draws the horizontal axis. The middle of its name is at the position middle, or nearer
+// to the middle of the picture if the name is long.
+func (f Frame) bottomAxis(name string, middle float64) {
 	base := f.Y.From
 	f.Line([]Point{{f.X.From, base}, {f.X.To, base}}, 0.7, Muted)
 	ticks := f.X.ticks(max(2, int((f.X.To-f.X.From)/38)))
@@ -133,11 +135,10 @@ func (f Frame) bottomAxis(name string) {
 		f.Line([]Point{{position, base}, {position, base + tickLength}}, 0.7, Muted)
 		f.Label(Point{position, base + tickLength + 6}, t.Label, Middle, SmallSize, Muted)
 	}
-	middle := (f.X.From + f.X.To) / 2
-	// A long name may use the whole width of the picture.
+	name = Fit(name, LabelSize, f.Width-4)
 	half := TextWidth(name, LabelSize) / 2
 	middle = math.Max(half+2, math.Min(middle, f.Width-half-2))
-	f.Label(Point{middle, base + tickLength + 20}, Fit(name, LabelSize, f.Width-4), Middle, LabelSize, Strong)
+	f.Label(Point{middle, base + tickLength + 20}, name, Middle, LabelSize, Strong)
 }
 
 // At returns the position of a pair of numbers.

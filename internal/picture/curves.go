@@ -44,7 +44,7 @@ func Curves(name, title string, width, height float64, curves []Curve, spike flo
 	for _, c := range curves {
 		f.curve(c)
 	}
-	f.bottomAxis(axis)
+	f.bottomAxis(axis, (f.X.From+f.X.To)/2)
 	if spike >= leastSpike {
 		position, tip := f.X.At(0), f.Y.At(spike)
 		f.Line([]Point{{position, f.Y.From}, {position, tip}}, 2.2, Strong, Style{Hint: "probability of exactly zero: " + Probability(spike)})

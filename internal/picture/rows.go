@@ -108,19 +108,14 @@ func (p *Picture) panel(rows []Row, left, right, top, bottom float64, x Scale, o
 		f.row(row, y, options)
 	}
 	// The name of the axis is written once, in the middle below all panels.
-	f.X.From, f.X.To = x.From, x.To
-	name := ""
-	if left == 0 {
-		name = options.Axis
+	switch {
+	case options.Panels <= 1:
+		f.bottomAxis(options.Axis, (x.From+x.To)/2)
+	case left == 0:
+		f.bottomAxis(options.Axis, p.Width/2)
+	default:
+		f.bottomAxis("", 0)
 	}
-	f.bottomAxis("")
-	middle := p.Width / 2
-	if right-left > p.Width-1 {
-		middle = (x.From + x.To) / 2
-		half := TextWidth(name, LabelSize) / 2
-		middle = math.Max(half+2, math.Min(middle, p.Width-half-2))
-	}
-	f.Label(Point{middle, bottom + tickLength + 20}, Fit(name, LabelSize, p.Width-4), Middle, LabelSize, Strong)
 }
 
 // row draws the intervals of a row side by side around y.
