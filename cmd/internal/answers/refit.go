@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"encoding/csv"
 	"errors"
 	"fmt"
 	"io"
@@ -16,6 +15,7 @@ import (
 	"strings"
 
 	"github.com/transdim/vti/cmd/internal/application"
+	"github.com/transdim/vti/cmd/internal/cli"
 	"github.com/transdim/vti/cmd/internal/shell"
 	"github.com/transdim/vti/predict"
 	runs "github.com/transdim/vti/run"
@@ -60,13 +60,7 @@ func newRefitter(a *shell.App, all application.Registry, run *application.Stored
 	r := &refitter{a, all, header, data, dir, nil}
 	if _, recorded := header.Flags["levels"]; !recorded {
 		for _, category := range categories {
-			quoted := &strings.Builder{}
-			cells := csv.NewWriter(quoted)
-			if err := cells.Write([]string{category}); err != nil {
-				return nil, shell.Failed(err)
-			}
-			cells.Flush()
-			r.levels = append(r.levels, "--levels="+strings.TrimSuffix(quoted.String(), "\n"))
+			r.levels = append(r.levels, "--levels="+cli.Listed(category))
 		}
 	}
 	return r, nil

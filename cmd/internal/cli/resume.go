@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"encoding/csv"
 	"fmt"
 	"maps"
 	"path/filepath"
@@ -151,6 +152,15 @@ func flagValues(flag *pflag.Flag) []string {
 		return list.GetSlice()
 	}
 	return []string{flag.Value.String()}
+}
+
+// Listed returns values of a flag as one text, in which commas separate them.
+func Listed(values ...string) string {
+	var line strings.Builder
+	w := csv.NewWriter(&line)
+	_ = w.Write(values) // writing to memory does not fail
+	w.Flush()
+	return strings.TrimSuffix(line.String(), "\n")
 }
 
 func setFlags(flags *pflag.FlagSet, values map[string][]string) error {

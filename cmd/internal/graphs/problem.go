@@ -43,26 +43,17 @@ func newDiscovery(run *application.Asked[*dag.Record]) (*discovery, error) {
 
 // PrintProblem prints a summary of the table, and the priors in words.
 func (d *discovery) PrintProblem() {
-	if d.Output.Json {
-		return
-	}
 	data := d.problem.Data
-	fmt.Fprintf(d.Text, "%s: %d rows, %d nodes", data.Path, data.Rows(), data.Nodes())
+	title := fmt.Sprintf("%s: %d rows, %d nodes", data.Path, data.Rows(), data.Nodes())
 	if d.Record.Structure != dag.Chains && len(d.problem.Families) > 0 {
-		fmt.Fprintf(d.Text, ", %d families of a node with its parents", len(d.problem.Families))
+		title += fmt.Sprintf(", %d families of a node with its parents", len(d.problem.Families))
 	}
-	fmt.Fprintln(d.Text)
-	for _, note := range data.Notes() {
-		fmt.Fprintln(d.Text, "  "+note)
-	}
+	var missing []string
 	if data.DroppedRows > 0 {
-		fmt.Fprintf(d.Text, "  %s with missing values dropped\n", english.Count(data.DroppedRows, "row"))
+		missing = append(missing, english.Count(data.DroppedRows, "row")+" with missing values dropped")
 	}
 	if cells := data.MissingCells(); cells > 0 {
-		fmt.Fprintf(d.Text, "  %s %s drawn, as missing at random\n", english.Count(cells, "missing cell"), english.Form(cells, "is", "are"))
+		missing = append(missing, fmt.Sprintf("%s %s drawn, as missing at random", english.Count(cells, "missing cell"), english.Form(cells, "is", "are")))
 	}
-	for _, line := range d.problem.Priors() {
-		fmt.Fprintln(d.Text, "  "+line)
-	}
-	fmt.Fprintln(d.Text)
+	d.Introduce(title, data.Notes(), missing, d.problem.Priors())
 }

@@ -3,7 +3,6 @@ package selection
 import (
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 
 	"github.com/transdim/vti/cmd/internal/application"
@@ -59,36 +58,35 @@ func newSelection(run *application.Asked[*varsel.Record]) (*selection, error) {
 // PrintProblem prints a summary of the table, the rows and columns that were left out, and the
 // likelihood and priors in words. With --json it prints only the omissions, to standard error.
 func (s *selection) PrintProblem() {
-	if s.Output.Json {
-		if !s.Output.Quiet {
-			s.printDropped(s.Stderr)
+	omissions := s.omissions()
+	if s.Output.Json && !s.Output.Quiet {
+		for _, line := range omissions {
+			fmt.Fprintln(s.Stderr, "  "+line)
 		}
-		return
 	}
 	design, rows := s.problem.Design, fmt.Sprintf("%d rows", s.problem.Design.Rows())
 	if design.Statistics != nil {
 		rows = fmt.Sprintf("statistics of %d rows, which were not seen", design.Rows())
 	}
-	fmt.Fprintf(s.Text, "%s: %s, target %s, %s to select from\n", design.Path, rows, design.Target, english.Count(len(design.Predictors), "predictor"))
-	s.printDropped(s.Text)
+	title := fmt.Sprintf("%s: %s, target %s, %s to select from", design.Path, rows, design.Target, english.Count(len(design.Predictors), "predictor"))
+	var levels []string
 	if len(design.Levels) == 2 && design.Likelihood.Binary() {
-		fmt.Fprintf(s.Text, "  %s: 0 is %q, 1 is %q\n", design.Target, design.Levels[0], design.Levels[1])
+		levels = []string{fmt.Sprintf("%s: 0 is %q, 1 is %q", design.Target, design.Levels[0], design.Levels[1])}
 	}
-	for _, line := range s.problem.Priors() {
-		fmt.Fprintln(s.Text, "  "+line)
-	}
-	fmt.Fprintln(s.Text)
+	s.Introduce(title, omissions, levels, s.problem.Priors())
 }
 
-func (s *selection) printDropped(w io.Writer) {
+// omissions returns lines on the rows and columns of the table that were left out.
+func (s *selection) omissions() (lines []string) {
 	design := s.problem.Design
 	if design.DroppedRows > 0 {
-		fmt.Fprintf(w, "  %s with missing values dropped\n", english.Count(design.DroppedRows, "row"))
+		lines = append(lines, english.Count(design.DroppedRows, "row")+" with missing values dropped")
 	}
 	if design.FilledCells > 0 {
-		fmt.Fprintf(w, "  %s replaced by the mean of the marker\n", english.Count(design.FilledCells, "missing genotype"))
+		lines = append(lines, english.Count(design.FilledCells, "missing genotype")+" replaced by the mean of the marker")
 	}
 	for _, dropped := range design.Dropped {
-		fmt.Fprintf(w, "  %s left out: it %s\n", dropped.Name, dropped.Reason)
+		lines = append(lines, fmt.Sprintf("%s left out: it %s", dropped.Name, dropped.Reason))
 	}
+	return lines
 }

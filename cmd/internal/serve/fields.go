@@ -182,11 +182,7 @@ func (q *question) flags(sent url.Values, files []string) (map[string][]string, 
 			case f.Type == "stringArray":
 				answers = strings.FieldsFunc(strings.Join(answers, "\n"), func(r rune) bool { return r == '\n' || r == '\r' })
 			case f.DescribedFlag.Columns && f.Several():
-				var line strings.Builder
-				w := csv.NewWriter(&line)
-				_ = w.Write(answers) // writing to memory does not fail
-				w.Flush()
-				answers = []string{strings.TrimSuffix(line.String(), "\n")}
+				answers = []string{cli.Listed(answers...)}
 			case number != "":
 				stem, _, _ := strings.Cut(answers[0], ":")
 				answers = []string{stem + ":" + number}
