@@ -16,22 +16,12 @@ import (
 
 // groupings returns the groupings of rows in the formula. Smooth functions, which are stored as
 // groupings too, are left out.
-func (v *hierarchy) groupings() (list []regression.GroupSummary) {
-	for _, g := range v.result.Data.Groups {
-		if g.Line == "" {
-			list = append(list, g)
-		}
-	}
-	return list
+func (v *hierarchy) groupings() []regression.GroupSummary {
+	return slices.DeleteFunc(slices.Clone(v.result.Data.Groups), func(g regression.GroupSummary) bool { return g.Line != "" })
 }
 
-func (v *hierarchy) curves() (list []regression.GroupSummary) {
-	for _, g := range v.result.Data.Groups {
-		if g.Line != "" {
-			list = append(list, g)
-		}
-	}
-	return list
+func (v *hierarchy) curves() []regression.GroupSummary {
+	return slices.DeleteFunc(slices.Clone(v.result.Data.Groups), func(g regression.GroupSummary) bool { return g.Line == "" })
 }
 
 // isBend reports whether the standard deviation with the name sd belongs to a smooth function.

@@ -52,10 +52,7 @@ func joined(a, b string) string {
 
 // training draws the loss while training. It returns nil if the run trained nothing.
 func (s *source) training() *picture.Picture {
-	if s.trace == nil {
-		return nil
-	}
-	x, y := s.trace.column("step"), s.trace.column("loss")
+	x, y := s.trace["step"], s.trace["loss"]
 	if len(finite(y)) < 2 || len(x) != len(y) {
 		return nil
 	}

@@ -24,23 +24,9 @@ type source struct {
 	dir      string
 	page     Page
 	header   run.Header
-	settings map[string]string // settings in the record of the run, by the paths of their fields
-	trace    *trace            // nil if the run trained nothing
-	draws    *draws.Draws      // nil before readDraws, or if the run stores no draws that a page can show
-}
-
-// trace is the log of training: columns of numbers, each with a name.
-type trace struct {
-	names   []string
-	columns [][]float64
-}
-
-// column returns the column with the name, nil if there is none.
-func (t *trace) column(name string) []float64 {
-	if at := slices.Index(t.names, name); at >= 0 {
-		return t.columns[at]
-	}
-	return nil
+	settings map[string]string    // settings in the record of the run, by the paths of their fields
+	trace    map[string][]float64 // the columns of the log of training, none if the run trained nothing
+	draws    *draws.Draws         // nil before readDraws, or if the run stores no draws that a page can show
 }
 
 func open(dir string, page Page) (*source, error) {
@@ -82,8 +68,8 @@ func (s *source) nonzero(coordinate int) (values []float64) {
 	return values
 }
 
-// readTrace reads the log of training. It returns nil if there is none.
-func readTrace(path string) (*trace, error) {
+// readTrace reads the columns of the log of training, by name. It returns none if there is no log.
+func readTrace(path string) (map[string][]float64, error) {
 	file, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -96,20 +82,17 @@ func readTrace(path string) (*trace, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	if len(rows) < 2 {
-		return nil, nil
-	}
-	t := &trace{names: rows[0], columns: make([][]float64, len(rows[0]))}
-	for _, row := range rows[1:] {
+	columns := map[string][]float64{}
+	for _, row := range rows[min(1, len(rows)):] {
 		for k, cell := range row {
 			x, err := strconv.ParseFloat(cell, 64)
 			if err != nil {
 				x = math.NaN()
 			}
-			t.columns[k] = append(t.columns[k], x)
+			columns[rows[0][k]] = append(columns[rows[0][k]], x)
 		}
 	}
-	return t, nil
+	return columns, nil
 }
 
 // command returns the command line that repeats the run. It names the table without its folder.
