@@ -159,39 +159,31 @@ func drawGraph(name, title string, nodes []string, list []link) (*picture.Pictur
 	for k, entry := range legend {
 		point := picture.Point{X: legendText, Y: drawing.Height + 8 + legendLine*float64(k)}
 		sample := []picture.Point{{X: 6, Y: point.Y}, {X: 29, Y: point.Y}}
-		switch entry.kind {
-		case arrowEntry:
-			p.Arrow(sample, 2, 8, picture.First)
-		case lineEntry:
-			p.Line(sample, 2, picture.Second)
+		if entry.draw != nil {
+			entry.draw(p, sample)
 		}
 		p.Label(point, entry.text, picture.Start, picture.SmallSize, picture.Strong)
 	}
 	return p, nil
 }
 
-// legendEntry explains an arrow, a line without a head, or the numbers beside them.
+// legendEntry explains an arrow, a line without a head, or the numbers beside them. The function
+// draw draws an example; it is nil for numbers.
 type legendEntry struct {
-	kind int
 	text string
+	draw func(p *picture.Picture, line []picture.Point)
 }
-
-const (
-	arrowEntry = iota
-	lineEntry
-	numberEntry
-)
 
 // legendOf explains the marks of a drawing of links.
 func legendOf(list []link) (legend []legendEntry) {
 	if slices.ContainsFunc(list, func(l link) bool { return l.directed }) {
-		legend = append(legend, legendEntry{arrowEntry, "direction determined, and its probability"})
+		legend = append(legend, legendEntry{"direction determined, and its probability", func(p *picture.Picture, line []picture.Point) { p.Arrow(line, 2, 8, picture.First) }})
 	}
 	if slices.ContainsFunc(list, func(l link) bool { return !l.directed }) {
-		legend = append(legend, legendEntry{lineEntry, "direction open; probability of being joined"})
+		legend = append(legend, legendEntry{"direction open; probability of being joined", func(p *picture.Picture, line []picture.Point) { p.Line(line, 2, picture.Second) }})
 	}
 	if len(list) > manyLinks && slices.ContainsFunc(list, link.certain) {
-		legend = append(legend, legendEntry{numberEntry, "no number: above 0.99"})
+		legend = append(legend, legendEntry{text: "no number: above 0.99"})
 	}
 	return legend
 }

@@ -93,19 +93,11 @@ func (v *selection) sentences() []string {
 			parts = append(parts, fmt.Sprintf("%s probably %s not (below %g)", list(groups[3]), english.Form(n, "does", "do"), doubted))
 		}
 	}
-	first := capitalUnlessName(strings.Join(parts, "; "), groups[0], groups[1]) + "."
-	return append([]string{first, v.modelSentence()}, v.effectSentence()...)
-}
-
-// capitalUnlessName returns a sentence that begins with a capital letter, unless its first word is
-// the name of a column.
-func capitalUnlessName(s string, names ...[]string) string {
-	for _, group := range names {
-		if len(group) > 0 {
-			return s
-		}
+	first := strings.Join(parts, "; ")
+	if len(groups[0])+len(groups[1]) == 0 { // else it begins with the name of a column
+		first = capital(first)
 	}
-	return capital(s)
+	return append([]string{first + ".", v.modelSentence()}, v.effectSentence()...)
 }
 
 // modelSentence returns a sentence on how much more probable the best model is than others.

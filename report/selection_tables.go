@@ -121,15 +121,13 @@ func (v *selection) modelsTable() *document.Table {
 		case withEvidence: // the draws may not determine the evidence of an improbable model
 			cells = append(cells, "not resolved")
 		}
-		t.Add(append(cells, v.modelName(m.Code), fmt.Sprint(m.Size))...)
+		t.Add(append(cells, modelName(m.Code, v.result.Data.Predictors), fmt.Sprint(m.Size))...)
 		if k == 0 || m.Certified >= leastModel && k < printedModels {
 			t.Printed = k + 1
 		}
 	}
 	return t
 }
-
-func (v *selection) modelName(code string) string { return modelName(code, v.result.Data.Predictors) }
 
 func modelName(code string, predictors []string) string {
 	switch names, err := membersOf(code, predictors); {
