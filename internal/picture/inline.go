@@ -36,16 +36,7 @@ func (m mark) inline(out *strings.Builder) {
 		classes += " item"
 		more = fmt.Sprintf(` data-group="%s" data-value="%g"`, html.EscapeString(m.style.Group), m.style.Value)
 	}
-	switch m.shape {
-	case line:
-		classes += " stroke"
-	case dots:
-		classes += " stroke round"
-	case area:
-		classes += " fill"
-	case label:
-		classes += " fill"
-	}
+	classes += [...]string{line: " stroke", dots: " stroke round", area: " fill", label: " fill"}[m.shape]
 	m.write(out, `class="`+classes+`"`+more)
 }
 
