@@ -61,25 +61,23 @@ func (r *hierarchical) PrintProblem() {
 		}
 		return
 	}
-	fmt.Fprintf(r.Text, "%s: %d rows\n  %s\n", frame.Path, frame.Rows(), frame.Formula)
+	lines := []string{frame.Formula.String()}
 	for _, g := range frame.Groupings {
 		if g.Smooth {
-			fmt.Fprintf(r.Text, "  %s: a curve of %s around the line of its column\n", g.Name, english.Count(len(g.Columns), "bend"))
-			continue
+			lines = append(lines, fmt.Sprintf("%s: a curve of %s around the line of its column", g.Name, english.Count(len(g.Columns), "bend")))
+		} else {
+			lines = append(lines, english.Count(len(g.Levels), "group")+" of "+g.Name)
 		}
-		fmt.Fprintf(r.Text, "  %s of %s\n", english.Count(len(g.Levels), "group"), g.Name)
 	}
 	if frame.DroppedRows > 0 {
-		fmt.Fprintf(r.Text, "  %s with missing values dropped\n", english.Count(frame.DroppedRows, "row"))
+		lines = append(lines, english.Count(frame.DroppedRows, "row")+" with missing values dropped")
 	}
 	if frame.Labels != nil && frame.Response.Binary() {
-		fmt.Fprintf(r.Text, "  response: %s is 0, %s is 1\n", frame.Labels[0], frame.Labels[1])
+		lines = append(lines, fmt.Sprintf("response: %s is 0, %s is 1", frame.Labels[0], frame.Labels[1]))
 	}
-	for _, line := range r.regression.Priors() {
-		fmt.Fprintln(r.Text, "  "+line)
-	}
+	lines = append(lines, r.regression.Priors()...)
 	for _, line := range frame.Warnings {
-		fmt.Fprintln(r.Text, "  note: "+line)
+		lines = append(lines, "note: "+line)
 	}
-	fmt.Fprintln(r.Text)
+	r.Introduce(fmt.Sprintf("%s: %d rows", frame.Path, frame.Rows()), lines)
 }
