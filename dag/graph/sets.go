@@ -91,7 +91,8 @@ func (s Set) Has(i int) bool {
 	return s.hasHigh(i)
 }
 
-// scanned is the length of Set.high up to which a scan is faster than a search by bisection.
+// scanned is the length of Set.high, in bytes, up to which a scan is faster than a search by
+// bisection.
 const scanned = 16 * highBytes
 
 //go:noinline

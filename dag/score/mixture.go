@@ -46,7 +46,8 @@ func (m Mixture) OfNodes(nodes int) [][]int {
 	return places
 }
 
-// With returns those of the given families, by their indices in m.Families, that have a parent.
+// With returns the families that have a parent, among the given ones. Families are indices of
+// m.Families.
 func (m Mixture) With(parent int, families []int) (places []int) {
 	for _, f := range families {
 		if m.Families[f].Parents.Has(parent) {
@@ -56,8 +57,8 @@ func (m Mixture) With(parent int, families []int) (places []int) {
 	return places
 }
 
-// Draws returns a function that draws one of the given families, by their indices in m.Families, in
-// proportion to their probabilities, and returns its index.
+// Draws returns a function that draws one of the given families in proportion to their
+// probabilities. Families are indices of m.Families; at least one must be given.
 func (m Mixture) Draws(random *rand.Rand, families []int) func() int {
 	shares := make([]float64, len(families))
 	for k, f := range families {
