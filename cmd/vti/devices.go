@@ -43,11 +43,7 @@ opened it says what is missing. Nothing is downloaded.`,
 			if err != nil {
 				return err
 			}
-			if asJSON {
-				return a.Describe("devices", answer)
-			}
-			_, err = fmt.Fprint(a.Text, answer.text())
-			return err
+			return a.Answer(asJSON, shell.Described{Schema: "devices", Object: answer}, func() { fmt.Fprint(a.Text, answer.text()) })
 		},
 	}
 	cli.RegisterPlugin(cmd, &plugin)

@@ -27,11 +27,8 @@ func versionCommand(a *shell.App) *cobra.Command {
 		Example: "  vti version",
 		Args:    cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			if asJSON {
-				return a.Describe("version", versionAnswer{"version", vti.Version, runtime.Version(), runtime.GOOS + "/" + runtime.GOARCH})
-			}
-			_, err := fmt.Fprint(a.Stdout, versionText())
-			return err
+			answer := versionAnswer{"version", vti.Version, runtime.Version(), runtime.GOOS + "/" + runtime.GOARCH}
+			return a.Answer(asJSON, shell.Described{Schema: "version", Object: answer}, func() { fmt.Fprint(a.Stdout, versionText()) })
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
@@ -49,7 +46,7 @@ func describeCommand(a *shell.App) *cobra.Command {
 		Example: "  vti describe",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.Describe("describe", cli.Describe(cmd.Root()))
+			return a.PrintJSON(shell.Described{Schema: "describe", Object: cli.Describe(cmd.Root())})
 		},
 	}
 }

@@ -194,12 +194,10 @@ func makePieces(a *shell.App, cmd *cobra.Command, dir string, j *shell.Job, t sh
 		return shell.Failed(err)
 	}
 	r := shardReport{part.Index, part.Count, part.Computed(), part.Read(), part.Dir}
-	if j.Output.Json {
-		return a.PrintJSON(r)
-	}
-	fmt.Fprintf(a.Text, "shard %d of %d: %s computed, %d of others read; they are in %s\n", r.Shard, r.Shards, english.Count(r.Computed, "piece"), r.Read, r.Pieces)
-	if r.Computed+r.Read == 0 {
-		fmt.Fprintln(a.Text, "this run has nothing to share: its certificate takes less than a piece")
-	}
-	return nil
+	return a.Answer(j.Output.Json, r, func() {
+		fmt.Fprintf(a.Text, "shard %d of %d: %s computed, %d of others read; they are in %s\n", r.Shard, r.Shards, english.Count(r.Computed, "piece"), r.Read, r.Pieces)
+		if r.Computed+r.Read == 0 {
+			fmt.Fprintln(a.Text, "this run has nothing to share: its certificate takes less than a piece")
+		}
+	})
 }

@@ -93,11 +93,7 @@ func checkRun(a *shell.App, cmd *cobra.Command, all application.Registry, dir st
 	if err := rundir.WriteJSON(filepath.Join(dir, predict.CheckFile), result); err != nil {
 		return shell.Failed(err)
 	}
-	if asJSON {
-		return a.PrintJSON(result)
-	}
-	printChecked(a.Text, result)
-	return nil
+	return a.Answer(asJSON, result, func() { printChecked(a.Text, result) })
 }
 
 // leaveOneOut computes leave-one-out cross-validation of a run and writes the values of each row to
@@ -112,10 +108,7 @@ func leaveOneOut(cmd *cobra.Command, dir string, rows *predict.Rows, seed uint64
 
 func writeLOO(dir string, loo *predict.LOO) error {
 	cells := report.Rows(loo.Rows, "row", "elpd", "khat", "mean", "pit", "refit")
-	if err := rundir.WriteTables(dir, map[string][][]string{looFile: cells}); err != nil {
-		return shell.Failed(err)
-	}
-	return nil
+	return shell.Failed(rundir.WriteTables(dir, map[string][][]string{looFile: cells}))
 }
 
 func printChecked(w io.Writer, c *Checked) {
@@ -256,11 +249,7 @@ func runLoo(a *shell.App, cmd *cobra.Command, all application.Registry, dirs []s
 	if err != nil {
 		return err
 	}
-	if f.json {
-		return a.PrintJSON(Ranking{shell.SchemaOf("loo"), list})
-	}
-	printRanking(a.Text, list)
-	return nil
+	return a.Answer(f.json, Ranking{shell.SchemaOf("loo"), list}, func() { printRanking(a.Text, list) })
 }
 
 func printRanking(w io.Writer, list []predict.Ranked) {

@@ -52,11 +52,7 @@ The answer is also printed for other values.`,
 			if err != nil {
 				return err
 			}
-			if asJSON {
-				return a.PrintJSON(result)
-			}
-			printShared(a.Text, result)
-			return nil
+			return a.Answer(asJSON, result, func() { printShared(a.Text, result) })
 		},
 	}
 	cmd.Flags().Float64Var(&prior, "prior", colocate.DefaultPrior, "prior `probability` that two responses with one predictor each have the same one")

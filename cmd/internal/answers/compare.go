@@ -65,9 +65,5 @@ func compareRuns(a *shell.App, cmd *cobra.Command, all application.Registry, dir
 	} else if err != nil {
 		return shell.Failed(err)
 	}
-	if asJSON {
-		return a.PrintJSON(c.Result)
-	}
-	c.Print(a.Text)
-	return nil
+	return a.Answer(asJSON, c.Result, func() { c.Print(a.Text) })
 }

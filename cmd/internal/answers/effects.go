@@ -169,13 +169,11 @@ func runEffects(a *shell.App, cmd *cobra.Command, all application.Registry, dir 
 		}
 		result.Files = append(result.Files, filepath.Join(filepath.Dir(f.out), stem+".svg"), filepath.Join(filepath.Dir(f.out), stem+".png"))
 	}
-	if f.json {
-		return a.PrintJSON(result)
-	}
-	if !f.quiet {
-		printMarginal(a.Text, result, config.Curve)
-	}
-	return nil
+	return a.Answer(f.json, result, func() {
+		if !f.quiet {
+			printMarginal(a.Text, result, config.Curve)
+		}
+	})
 }
 
 // mostHeld is the largest number of other predictors whose fixed values are printed.

@@ -128,16 +128,14 @@ func exportRun(a *shell.App, ctx context.Context, all application.Registry, dir,
 		return shell.Failed(err)
 	}
 	result := Exported{Schema: shell.SchemaOf("export"), RunDir: dir, Format: "arviz", File: out, Groups: e.groups, Chains: chains, Draws: len(chosen) / chains}
-	if asJSON {
-		return a.PrintJSON(result)
-	}
-	fmt.Fprintf(a.Text, "%s holds %s: %s of %s\n\n", out, strings.Join(e.groups, ", "), english.Count(result.Chains, "chain"), english.Count(result.Draws, "draw"))
-	fmt.Fprintf(a.Text, "  import arviz as az, xarray as xr\n  run = az.from_datatree(xr.open_datatree(%q, engine=\"zarr\"))\n", out)
-	fmt.Fprint(a.Text, "  az.summary(run); az.plot_forest(run)\n")
-	if rows != nil {
-		fmt.Fprint(a.Text, "  az.loo(run)\n")
-	}
-	return nil
+	return a.Answer(asJSON, result, func() {
+		fmt.Fprintf(a.Text, "%s holds %s: %s of %s\n\n", out, strings.Join(e.groups, ", "), english.Count(result.Chains, "chain"), english.Count(result.Draws, "draw"))
+		fmt.Fprintf(a.Text, "  import arviz as az, xarray as xr\n  run = az.from_datatree(xr.open_datatree(%q, engine=\"zarr\"))\n", out)
+		fmt.Fprint(a.Text, "  az.summary(run); az.plot_forest(run)\n")
+		if rows != nil {
+			fmt.Fprint(a.Text, "  az.loo(run)\n")
+		}
+	})
 }
 
 // independentChains is the number of chains into which independent draws are split, because

@@ -103,13 +103,11 @@ func runPredict(a *shell.App, cmd *cobra.Command, all application.Registry, args
 		}
 		result.Files = append(result.Files, f.draws)
 	}
-	if f.json {
-		return a.PrintJSON(result)
-	}
-	if !f.quiet {
-		printPredictions(a.Text, result, rows.Unit)
-	}
-	return nil
+	return a.Answer(f.json, result, func() {
+		if !f.quiet {
+			printPredictions(a.Text, result, rows.Unit)
+		}
+	})
 }
 
 // shownRows is the number of rows that are printed. The file has all rows.

@@ -92,7 +92,7 @@ func (r *refitter) without(ctx context.Context, left func(row int) bool) (*predi
 	}
 	var said bytes.Buffer
 	if status := r.app.Again(ctx, args, io.Discard, &said); status != shell.StatusOK && status != shell.StatusUntrusted {
-		return nil, "", cmp.Or(ctx.Err(), error(shell.Failed(fmt.Errorf("without these rows: %s", strings.TrimPrefix(strings.TrimSpace(said.String()), "vti: ")))))
+		return nil, "", cmp.Or(ctx.Err(), shell.Failed(fmt.Errorf("without these rows: %s", strings.TrimPrefix(strings.TrimSpace(said.String()), "vti: "))))
 	}
 	fresh, err := table.ReadFile(out)
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -134,12 +135,13 @@ func listRuns(a *shell.App, all application.Registry, dir string, asJSON bool) e
 		list = append(list, one)
 	}
 	slices.SortStableFunc(list, func(x, y listedRun) int { return y.Started.Compare(x.Started) })
-	if asJSON {
-		return a.PrintJSON(Listing{shell.SchemaOf("runs"), list})
-	}
+	return a.Answer(asJSON, Listing{shell.SchemaOf("runs"), list}, func() { printRuns(a.Text, dir, list) })
+}
+
+func printRuns(w io.Writer, dir string, list []listedRun) {
 	if len(list) == 0 {
-		fmt.Fprintf(a.Text, "There are no runs in %s.\n", dir)
-		return nil
+		fmt.Fprintf(w, "There are no runs in %s.\n", dir)
+		return
 	}
 	table := &document.Grid{}
 	table.Add("run", "<command", "<table", "<verdict", "<started", "time")
@@ -153,6 +155,5 @@ func listRuns(a *shell.App, all application.Registry, dir string, asJSON bool) e
 		}
 		table.Add(r.RunDir, r.Command, filepath.Base(r.Data), verdict, r.Started.Format("2006-01-02 15:04"), seconds)
 	}
-	table.Print(a.Text)
-	return nil
+	table.Print(w)
 }

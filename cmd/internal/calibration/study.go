@@ -126,11 +126,7 @@ func Run(a *shell.App, cmd *cobra.Command, f *Flags, source func(*gpu.Device) (c
 		if err != nil {
 			return shell.Failed(err)
 		}
-		if f.Output.Json {
-			return a.Describe("calibrate-one", one)
-		}
-		printReplicate(a.Text, one)
-		return nil
+		return a.Answer(f.Output.Json, shell.Described{Schema: "calibrate-one", Object: one}, func() { printReplicate(a.Text, one) })
 	}
 	replicates, err := calibrate.Run(cmd.Context(), made, cfg)
 	shown.End()
@@ -147,11 +143,7 @@ func Run(a *shell.App, cmd *cobra.Command, f *Flags, source func(*gpu.Device) (c
 	if err := errors.Join(rundir.WriteJSON(filepath.Join(dir, calibrate.SummaryFile), summary), summary.WriteFigure(dir)); err != nil {
 		return shell.Failed(err)
 	}
-	if f.Output.Json {
-		return a.Describe("calibrate", summary)
-	}
-	printSummary(a.Text, summary)
-	return nil
+	return a.Answer(f.Output.Json, shell.Described{Schema: "calibrate", Object: summary}, func() { printSummary(a.Text, summary) })
 }
 
 func printReplicate(w io.Writer, r *calibrate.Replicate) {

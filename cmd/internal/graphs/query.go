@@ -60,11 +60,7 @@ func dagQuery(a *shell.App, ctx context.Context, dir, query string, seed uint64,
 	if err != nil {
 		return err
 	}
-	if asJSON {
-		return a.PrintJSON(answer)
-	}
-	printQuery(a.Text, answer)
-	return nil
+	return a.Answer(asJSON, answer, func() { printQuery(a.Text, answer) })
 }
 
 func printQuery(w io.Writer, answer *dag.Answer) {

@@ -126,9 +126,7 @@ func simulateDag(a *shell.App, s sem.Simulation, out, truth string, asJSON bool)
 		return shell.Failed(err)
 	}
 	summary := Simulated{out, truth, len(data.Values), len(data.Names), data.Truth.Edges()}
-	if asJSON {
-		return a.Describe("simulate-graphs", summary)
-	}
-	fmt.Fprintf(a.Text, "%s: %s of %s; %s: %s\n", summary.Data, english.Count(summary.Rows, "row"), english.Count(summary.Nodes, "node"), summary.Truth, english.Count(summary.Edges, "edge"))
-	return nil
+	return a.Answer(asJSON, shell.Described{Schema: "simulate-graphs", Object: summary}, func() {
+		fmt.Fprintf(a.Text, "%s: %s of %s; %s: %s\n", summary.Data, english.Count(summary.Rows, "row"), english.Count(summary.Nodes, "node"), summary.Truth, english.Count(summary.Edges, "edge"))
+	})
 }

@@ -200,7 +200,7 @@ func runAmortizeVarsel(a *shell.App, cmd *cobra.Command, f *amortizeFlags) error
 		result.Share = new(report.Number(share))
 	}
 	if f.overJSON {
-		return a.Describe("amortize", result)
+		return a.PrintJSON(shell.Described{Schema: "amortize", Object: result})
 	}
 	cfg := family.Config()
 	fmt.Fprintf(a.Text, "%s: a network for %s tables of %g to %g predictors and %g to %g rows, %d steps, %s\n",

@@ -98,10 +98,7 @@ func (f *flags) serve(ctx context.Context, a *shell.App, all application.Registr
 	}
 	_ = web.Close()
 	s.queue.close()
-	if err != nil {
-		return shell.Failed(err)
-	}
-	return nil
+	return shell.Failed(err)
 }
 
 // newServer returns the server of a workspace. Runs are processes of the program.

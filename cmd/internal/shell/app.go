@@ -72,8 +72,14 @@ type failure struct{ error }
 
 func (f failure) Unwrap() error { return f.error }
 
-// Failed marks an error that is not a mistake in the command line or the input.
-func Failed(err error) error { return failure{err} }
+// Failed marks an error that is not a mistake in the command line or the input. It returns nil for
+// nil.
+func Failed(err error) error {
+	if err == nil {
+		return nil
+	}
+	return failure{err}
+}
 
 // Run executes one command line and returns the exit status.
 func Run(ctx context.Context, root Program, args []string, stdout, stderr io.Writer) (status int) {

@@ -242,10 +242,7 @@ func (a *App) finish(ctx context.Context, j *Job, t Task, s *Session, found Judg
 	if j.Output.Json {
 		return a.PrintJSON(found)
 	}
-	if err := a.PrintAnswer(s.Dir, page, t.Intro); err != nil {
-		return Failed(err)
-	}
-	return nil
+	return Failed(a.PrintAnswer(s.Dir, page, t.Intro))
 }
 
 // Progress returns the display of the progress of the job.

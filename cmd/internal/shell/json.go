@@ -39,17 +39,18 @@ func (d Described) MarshalJSON() ([]byte, error) {
 // PrintJSON prints an object that contains the name of its schema.
 func (a *App) PrintJSON(object any) error { return PrintJSON(a.Stdout, object) }
 
-// Describe prints an object as JSON with the name of its schema.
-func (a *App) Describe(schema string, object any) error {
-	return PrintJSON(a.Stdout, Described{schema, object})
+// Answer prints an object as JSON if asJSON is true, and otherwise calls text to print it.
+func (a *App) Answer(asJSON bool, object any, text func()) error {
+	if asJSON {
+		return a.PrintJSON(object)
+	}
+	text()
+	return nil
 }
 
 func PrintJSON(w io.Writer, object any) error {
 	encoder := json.NewEncoder(w)
 	encoder.SetIndent("", "  ")
 	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(object); err != nil {
-		return Failed(err)
-	}
-	return nil
+	return Failed(encoder.Encode(object))
 }

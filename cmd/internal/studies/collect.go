@@ -51,11 +51,7 @@ computed, except for the costs.`,
 			if err != nil {
 				return errors.Join(cmd.Context().Err(), shell.Failed(err))
 			}
-			if asJSON {
-				return a.Describe("study-collect", summary)
-			}
-			printStudySummary(a, summary)
-			return nil
+			return a.Answer(asJSON, shell.Described{Schema: "study-collect", Object: summary}, func() { printStudySummary(a, summary) })
 		}),
 	}
 	flags := cmd.Flags()

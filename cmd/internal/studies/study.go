@@ -148,11 +148,7 @@ the middle and the last one. Their answers are kept.`,
 			} else if err := estimateStudy(a, cmd, plan, &says); err != nil {
 				return err
 			}
-			if asJSON {
-				return a.Describe("study-plan", says)
-			}
-			printEstimate(a, says)
-			return nil
+			return a.Answer(asJSON, shell.Described{Schema: "study-plan", Object: says}, func() { printEstimate(a, says) })
 		}),
 	}
 	cmd.Flags().BoolVar(&noPilot, "no-pilot", false, "run nothing")
@@ -222,18 +218,16 @@ func studyStatusCommand(a *shell.App, read planFunc) *cobra.Command {
 			if err != nil {
 				return shell.Failed(err)
 			}
-			if asJSON {
-				return a.Describe("study-status", status)
-			}
-			fmt.Fprintf(a.Text, "%s: %d done, %d failed, %d missing; %d in work or left by a process that was killed\n",
-				english.Count(status.Tasks, "task"), status.Done, status.Failed, status.Missing, status.Working)
-			for _, f := range status.Failures {
-				fmt.Fprintf(a.Text, "  task %d (%s) failed: %s\n", f.Index, f.Name, f.Error)
-			}
-			if more := status.Failed - len(status.Failures); more > 0 {
-				fmt.Fprintf(a.Text, "  … and %d more: --all lists them\n", more)
-			}
-			return nil
+			return a.Answer(asJSON, shell.Described{Schema: "study-status", Object: status}, func() {
+				fmt.Fprintf(a.Text, "%s: %d done, %d failed, %d missing; %d in work or left by a process that was killed\n",
+					english.Count(status.Tasks, "task"), status.Done, status.Failed, status.Missing, status.Working)
+				for _, f := range status.Failures {
+					fmt.Fprintf(a.Text, "  task %d (%s) failed: %s\n", f.Index, f.Name, f.Error)
+				}
+				if more := status.Failed - len(status.Failures); more > 0 {
+					fmt.Fprintf(a.Text, "  … and %d more: --all lists them\n", more)
+				}
+			})
 		}),
 	}
 	cmd.Flags().BoolVar(&all, "all", false, "list all failed tasks, not only ten")
