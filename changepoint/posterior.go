@@ -89,7 +89,7 @@ func (p *Problem) seriesNodes(ctx gocontext.Context) ([]*node, error) {
 // alone returns the only node that a family without a shared parameter needs.
 func (p *Problem) alone(ctx gocontext.Context, f family) ([]*node, error) {
 	r, err := newRecursion(ctx, p.rows(f), p.Options.MaxChanges)
-	return []*node{{family: f, recursion: r}}, err
+	return []*node{{recursion: r}}, err
 }
 
 // firstNodes is the number of nodes between neighbouring events at the start. mostPlaces is the
@@ -244,11 +244,7 @@ func (post *Posterior) sampleGiven(q, k int, random *rand.Rand) draw {
 	for j, from := range bounds[:k+1] {
 		to := bounds[j+1]
 		d.logP += data.logSegment(from, to)
-		if post.moments != nil {
-			d.levels = append(d.levels, post.moments.draw(from, to, random))
-		} else {
-			d.levels = append(d.levels, n.family.draw(from, to, random))
-		}
+		d.levels = append(d.levels, data.draw(from, to, random))
 	}
 	return d
 }

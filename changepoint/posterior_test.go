@@ -69,7 +69,7 @@ func TestPosteriorIsThatOfAllPartitions(t *testing.T) {
 			s := newSums(p.y, p.unitTimes())
 			var nodes []float64
 			logWeight := func(float64) float64 { return 0 }
-			make := func(float64) family { return post.nodes[0].family }
+			make := func(float64) family { return post.nodes[0].recursion.data.(rows).family }
 			switch options.Kind {
 			case Mean, Slope:
 				l := p.noise(s)

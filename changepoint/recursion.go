@@ -24,6 +24,8 @@ type segments interface {
 	logSegment(from, to int) float64
 	// logConstant returns the term of the log prior of k places that does not depend on segments.
 	logConstant(k int) float64
+	// draw draws the level of a segment from its posterior.
+	draw(from, to int, random *rand.Rand) level
 }
 
 // recursion holds sums over all sets of at most K places (Fearnhead 2006, section 2). The number of

@@ -4,7 +4,7 @@ import "math"
 
 // rows holds the segments of a series: boundary i lies after row i.
 type rows struct {
-	family   family
+	family
 	count    int // number of rows of the series
 	shortest int // least number of rows of a segment
 	even     bool
@@ -19,9 +19,9 @@ func (s rows) logSegment(from, to int) float64 {
 		return math.Inf(-1)
 	}
 	if s.even {
-		return math.Log(float64(to-from)) + s.family.logEvidence(from, to)
+		return math.Log(float64(to-from)) + s.logEvidence(from, to)
 	}
-	return s.family.logEvidence(from, to)
+	return s.logEvidence(from, to)
 }
 
 // logConstant returns minus the log of the sum, over all partitions into k+1 segments, of the

@@ -37,7 +37,6 @@ const (
 // node is a value of the shared parameter, with the sums over places given this value.
 type node struct {
 	shared    float64
-	family    family // family of the rows; nil for events
 	recursion *recursion
 	logPrior  float64 // log prior density of the shared parameter; 0 if none is shared
 	// logWeight is logPrior plus the log weight of the node in the quadrature.
@@ -109,9 +108,9 @@ func (p *Problem) integrate(ctx gocontext.Context, s shared) ([]*node, error) {
 	var lock sync.Mutex
 	counts, top, topShared := p.logPriorCount(), math.Inf(-1), 0.0
 	integral, err := line.Integrate(s.where, func(x float64) (float64, *node, error) {
-		n := &node{shared: x, family: s.family(x), logPrior: s.logPrior(x)}
+		n := &node{shared: x, logPrior: s.logPrior(x)}
 		var err error
-		if n.recursion, err = newRecursion(ctx, p.rows(n.family), p.Options.MaxChanges); err != nil {
+		if n.recursion, err = newRecursion(ctx, p.rows(s.family(x)), p.Options.MaxChanges); err != nil {
 			return 0, nil, err
 		}
 		logDensity := n.logPrior + logDot(n.recursion.logEvidence, counts)

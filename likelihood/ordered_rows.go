@@ -43,13 +43,7 @@ func (c *Cuts) trialsOf(y, times, eta []float64, sets int, work []float64) (tria
 // sumKernels sums over Bernoulli trials if F is logistic, and row by row otherwise.
 func (c *Cuts) sumKernels(y, times, eta []float64, _ float64, sums []float64) {
 	if !c.trials {
-		for k := range sums {
-			sum := 0.0
-			for i, v := range y {
-				sum += timesOf(times, i) * c.LogKernelAt(v, eta[k*len(y)+i], 1)
-			}
-			sums[k] = sum
-		}
+		sumEach(c, y, times, eta, 1, sums)
 		return
 	}
 	withBuffer(2*(len(sums)+2)*len(y), func(work []float64) {
@@ -64,9 +58,7 @@ func (c *Cuts) sumKernels(y, times, eta []float64, _ float64, sums []float64) {
 // newtons uses Bernoulli trials if F is logistic, and goes row by row otherwise.
 func (c *Cuts) newtons(y, eta, slope, curvature []float64) {
 	if !c.trials {
-		for i, v := range y {
-			slope[i], curvature[i] = c.NewtonAt(v, eta[i], 1)
-		}
+		expandEach(c.NewtonAt, y, eta, 1, slope, curvature)
 		return
 	}
 	withBuffer(8*len(y), func(work []float64) {

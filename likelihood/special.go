@@ -20,18 +20,18 @@ var bernoulli = []float64{1.0 / 6, -1.0 / 30, 1.0 / 42, -1.0 / 30, 5.0 / 66, -69
 //
 // which is about 1/(12x) for large x, without loss of digits.
 func stirlingRest(x *Node) *Node {
-	var sum *Node
-	for j := range seriesFrom {
-		shifted := AddScalar(x, float64(j))
-		step := AddScalar(Mul(AddScalar(shifted, 0.5), Log1P(Reciprocal(shifted))), -1)
-		if sum == nil {
-			sum = step
-		} else {
-			sum = Add(sum, step)
-		}
-	}
+	sum := shiftedSum(x, 0, func(x *Node) *Node { return AddScalar(Mul(AddScalar(x, 0.5), Log1P(Reciprocal(x))), -1) })
 	inverse := Reciprocal(AddScalar(x, seriesFrom))
 	return Add(sum, Mul(inverse, polynomial(Square(inverse), func(k float64) float64 { return 1 / (2 * k * (2*k - 1)) })))
+}
+
+// shiftedSum returns Σ_j term(x + j) over j from first to seriesFrom − 1.
+func shiftedSum(x *Node, first int, term func(x *Node) *Node) *Node {
+	sum := term(AddScalar(x, float64(first)))
+	for j := first + 1; j < seriesFrom; j++ {
+		sum = Add(sum, term(AddScalar(x, float64(j))))
+	}
+	return sum
 }
 
 // stirlingRestAt does the same as stirlingRest on the host.
@@ -46,15 +46,7 @@ func stirlingRestAt(x float64) (sum float64) {
 // digammaTimes returns x ψ(x) with the digamma function ψ, which is −1 at 0. squareTrigamma returns
 // x² ψ′(x), which is 1 at 0.
 func digammaTimes(x *Node) *Node {
-	var sum *Node
-	for j := 1; j < seriesFrom; j++ {
-		term := Reciprocal(AddScalar(x, float64(j)))
-		if sum == nil {
-			sum = term
-		} else {
-			sum = Add(sum, term)
-		}
-	}
+	sum := shiftedSum(x, 1, Reciprocal)
 	top := AddScalar(x, seriesFrom)
 	inverse := Reciprocal(top)
 	square := Square(inverse)
@@ -64,15 +56,7 @@ func digammaTimes(x *Node) *Node {
 }
 
 func squareTrigamma(x *Node) *Node {
-	var sum *Node
-	for j := 1; j < seriesFrom; j++ {
-		term := Square(Reciprocal(AddScalar(x, float64(j))))
-		if sum == nil {
-			sum = term
-		} else {
-			sum = Add(sum, term)
-		}
-	}
+	sum := shiftedSum(x, 1, func(x *Node) *Node { return Square(Reciprocal(x)) })
 	inverse := Reciprocal(AddScalar(x, seriesFrom))
 	square := Square(inverse)
 	psi := Add(inverse, MulScalar(square, 0.5))

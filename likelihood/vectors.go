@@ -53,8 +53,13 @@ func LogKernels(l Row, y, times, eta []float64, scale float64) float64 {
 func LogKernelSums(l Row, y, times, eta []float64, scale float64, sums []float64) {
 	if s, ok := l.(kernelSummer); ok {
 		s.sumKernels(y, times, eta, scale, sums)
-		return
+	} else {
+		sumEach(l, y, times, eta, scale, sums)
 	}
+}
+
+// sumEach does the same as LogKernelSums row by row.
+func sumEach(l Row, y, times, eta []float64, scale float64, sums []float64) {
 	for k := range sums {
 		sum := 0.0
 		for i, v := range y {
@@ -89,9 +94,7 @@ func Newtons(l Row, y, times, eta []float64, scale float64, slope, curvature []f
 	if s, ok := l.(newtonRows); ok {
 		s.newtons(y, eta, slope, curvature)
 	} else {
-		for i, v := range y {
-			slope[i], curvature[i] = l.NewtonAt(v, eta[i], scale)
-		}
+		expandEach(l.NewtonAt, y, eta, scale, slope, curvature)
 	}
 	repeat(times, slope, curvature)
 }
@@ -101,11 +104,16 @@ func Bounds(l Row, y, times, eta []float64, scale float64, slope, curvature []fl
 	if s, ok := l.(boundRows); ok {
 		s.bounds(y, eta, slope, curvature)
 	} else {
-		for i, v := range y {
-			slope[i], curvature[i] = l.BoundAt(v, eta[i], scale)
-		}
+		expandEach(l.BoundAt, y, eta, scale, slope, curvature)
 	}
 	repeat(times, slope, curvature)
+}
+
+// expandEach writes the results of at, which is NewtonAt or BoundAt, for every row.
+func expandEach(at func(y, eta, scale float64) (slope, curvature float64), y, eta []float64, scale float64, slope, curvature []float64) {
+	for i, v := range y {
+		slope[i], curvature[i] = at(v, eta[i], scale)
+	}
 }
 
 // repeat multiplies slopes and curvatures by the numbers of rows that they stand for.

@@ -1,5 +1,10 @@
 package mixture
 
+import (
+	"cmp"
+	"slices"
+)
+
 // component is one component of a mixture, or a cluster of rows, for which weight is ignored.
 // Parameters are on the working scale, on which a column has midrange 0 and range 1. The family
 // determines which parameters are used.
@@ -27,10 +32,5 @@ func (s *state) clone() state {
 }
 
 func (s *state) sort() {
-	c := s.components
-	for j := 1; j < len(c); j++ {
-		for i := j; i > 0 && c[i].mean < c[i-1].mean; i-- {
-			c[i], c[i-1] = c[i-1], c[i]
-		}
-	}
+	slices.SortStableFunc(s.components, func(a, b component) int { return cmp.Compare(a.mean, b.mean) })
 }

@@ -71,7 +71,8 @@ func logTiny(x float64) float64 {
 	return math.Log(x)
 }
 
-func (c *chain) accept(log float64) bool { return math.Log(1-c.random.Float64()) < log }
+// accept reports whether a proposal with the given log acceptance ratio is accepted.
+func accept(log float64, random *rand.Rand) bool { return math.Log(1-random.Float64()) < log }
 
 func beta(a, b float64, random *rand.Rand) float64 {
 	x, y := stream.Gamma(a, random), stream.Gamma(b, random)
@@ -186,7 +187,7 @@ func (c *chain) trySplit(k int) {
 		c.proposed[i] = math.Max(c.density[i]-c.part[j][i], 0) + first[i] + second[i]
 	}
 	logLik := logSum(c.proposed)
-	if !c.accept(logLik - c.logLik + c.logSplitRatio(one, left, right, u, k)) {
+	if !accept(logLik-c.logLik+c.logSplitRatio(one, left, right, u, k), c.random) {
 		return
 	}
 	s.components = slices.Insert(s.components, j, left)
@@ -213,7 +214,7 @@ func (c *chain) tryMerge(k int) {
 		c.proposed[i] = math.Max(c.density[i]-c.part[j][i]-c.part[other][i], 0) + part[i]
 	}
 	logLik := logSum(c.proposed)
-	if !c.accept(logLik - c.logLik - c.logSplitRatio(one, left, right, u, k-1)) {
+	if !accept(logLik-c.logLik-c.logSplitRatio(one, left, right, u, k-1), c.random) {
 		return
 	}
 	s.components[j], c.part[j] = one, part
@@ -250,7 +251,7 @@ func (c *chain) birthOrDeath() {
 			c.proposed[i] = (1-w)*c.density[i] + part[i]
 		}
 		logLik := logSum(c.proposed)
-		if !c.accept(logLik - c.logLik) {
+		if !accept(logLik-c.logLik, c.random) {
 			return
 		}
 		c.scaleWeights(1 - w)
@@ -277,7 +278,7 @@ func (c *chain) birthOrDeath() {
 		c.proposed[i] = math.Max(c.density[i]-c.part[j][i], 0) / rest
 	}
 	logLik := logSum(c.proposed)
-	if !c.accept(logLik - c.logLik) {
+	if !accept(logLik-c.logLik, c.random) {
 		return
 	}
 	s.components = slices.Delete(s.components, j, j+1)

@@ -82,8 +82,6 @@ func (s *partition) logRatio(one, left, right component, u []float64, t int, mem
 	return log + choice + logMerge - f.proposal().log(u) + f.logJacobian(one, left, right, u)
 }
 
-func (s *partition) accept(log float64) bool { return math.Log(1-s.random.Float64()) < log }
-
 func (s *partition) trySplit(c int) {
 	u := s.p.family.proposal().draw(s.random)
 	one := s.clusters[c]
@@ -104,7 +102,7 @@ func (s *partition) trySplit(c int) {
 		}
 	}
 	log := s.logRatio(one, left, right, u, len(s.counts), func(i int) bool { return s.cluster[i] == c }, func(i int) bool { return toLeft[i] })
-	if !s.accept(log) {
+	if !accept(log, s.random) {
 		return
 	}
 	t := len(s.counts)
@@ -125,7 +123,7 @@ func (s *partition) tryMerge(c, other int) {
 	right.weight = 1 - left.weight
 	one, u := s.p.family.merge(left, right)
 	log := s.logRatio(one, left, right, u, len(s.counts)-1, func(i int) bool { return s.cluster[i] == c || s.cluster[i] == other }, func(i int) bool { return s.cluster[i] == c })
-	if !s.accept(-log) {
+	if !accept(-log, s.random) {
 		return
 	}
 	s.clusters[c] = one

@@ -175,23 +175,7 @@ func (a *Autoregressive) LogProb(ctx *context.Context, codes *graph.Node) *graph
 	outputs := a.bind(ctx, g).Outputs(a.features(codes))
 	var total *graph.Node
 	for h, group := range a.groups {
-		logits := group.logits(outputs[h], group.initial) // [B, n, K]
-		if a.logMass != nil {
-			offsets := make([]*graph.Node, len(group.sites))
-			for i, site := range group.sites {
-				offsets[i] = a.offset(codes, int(site))
-			}
-			logits = graph.Add(logits, graph.Stack(offsets, 1))
-		}
-		logits = graph.MulScalar(logits, a.power)
-		if a.constraint != nil {
-			allowed := make([]*graph.Node, len(group.sites))
-			for i, site := range group.sites {
-				allowed[i] = a.constraint.Allowed(codes, int(site))
-			}
-			logits = onlyAllowed(logits, graph.Stack(allowed, 1))
-		}
-		logProbs := made.LogSoftmax(logits)
+		logProbs := made.LogSoftmax(a.given(codes, group.sites, group.logits(outputs[h], group.initial))) // [B, n, K]
 		outcome := graph.InsertAxes(space.TakeColumns(codes, group.sites), -1)
 		chosen := graph.Equal(outcome, graph.Iota(g, shapes.Make(dtypes.Int32, 1, 1, group.card), 2))
 		// A product with 0 instead of Where would give NaN for excluded outcomes, which have -Inf.
@@ -220,16 +204,9 @@ func (a *Autoregressive) Sample(ctx *context.Context, uniforms *graph.Node) *gra
 		}
 		place := a.places[site]
 		group := a.groups[place.group]
-		// [B, K]
-		logits := graph.Squeeze(group.logits(outputs[place.group], group.initialOf(place.slot)), 1)
 		codes := graph.Concatenate(append(slices.Clone(drawn), blank(len(a.cards)-site)), 1)
-		if a.logMass != nil {
-			logits = graph.Add(logits, a.offset(codes, site))
-		}
-		logits = graph.MulScalar(logits, a.power)
-		if a.constraint != nil {
-			logits = onlyAllowed(logits, a.constraint.Allowed(codes, site))
-		}
+		logits := group.logits(outputs[place.group], group.initialOf(place.slot))
+		logits = graph.Squeeze(a.given(codes, []int32{int32(site)}, logits), 1) // [B, K]
 		weights := graph.Exp(graph.Sub(logits, graph.ReduceAndKeep(logits, graph.ReduceMax, -1)))
 		u := graph.Squeeze(graph.SliceAxis(uniforms, 1, graph.AxisElem(site)), 1)
 		return graph.InsertAxes(invertCDF(weights, u), -1)
@@ -248,9 +225,24 @@ func (a *Autoregressive) Sample(ctx *context.Context, uniforms *graph.Node) *gra
 	return graph.StopGradient(graph.Concatenate(drawn, 1))
 }
 
-// onlyAllowed returns logits with −Inf at the outcomes that are not allowed.
-func onlyAllowed(logits, allowed *graph.Node) *graph.Node {
-	return graph.Where(allowed, logits, graph.BroadcastToShape(graph.Const(logits.Graph(), math.Inf(-1)), logits.Shape()))
+// given returns the logits of sites given the outcomes of earlier sites in codes [B, S]. The logits
+// [B, n, K] are those of the network. Outcomes that the constraint forbids have −Inf.
+func (a *Autoregressive) given(codes *graph.Node, sites []int32, logits *graph.Node) *graph.Node {
+	all := func(of func(codes *graph.Node, site int) *graph.Node) *graph.Node {
+		list := make([]*graph.Node, len(sites))
+		for i, site := range sites {
+			list[i] = of(codes, int(site))
+		}
+		return graph.Stack(list, 1)
+	}
+	if a.logMass != nil {
+		logits = graph.Add(logits, all(a.offset))
+	}
+	logits = graph.MulScalar(logits, a.power)
+	if a.constraint == nil {
+		return logits
+	}
+	return graph.Where(all(a.constraint.Allowed), logits, graph.BroadcastToShape(graph.Const(logits.Graph(), math.Inf(-1)), logits.Shape()))
 }
 
 func (a *Autoregressive) bind(ctx *context.Context, g *graph.Graph) *made.Bound {

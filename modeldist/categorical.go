@@ -44,6 +44,7 @@ type Categorical struct {
 	cards   []int
 	initial []float64 // ψ at the start; 0 for excluded models, whose logits are never read
 	allowed []bool    // false for excluded models; nil when there are none
+	fixed   bool      // whether no gradient changes the logits
 }
 
 // NewCategorical returns the categorical distribution over all codes with the given outcome counts.
@@ -114,7 +115,11 @@ func (c *Categorical) Count() int { return len(c.initial) }
 
 // Variable returns the logits ψ, [M] float64; the entries of excluded models have zero gradient.
 func (c *Categorical) Variable(ctx *context.Context) *context.Variable {
-	return ctx.In("categorical").Checked(false).VariableWithValue("logits", c.initial)
+	logits := ctx.In("categorical").Checked(false).VariableWithValue("logits", c.initial)
+	if c.fixed {
+		logits.SetTrainable(false)
+	}
+	return logits
 }
 
 // Logits returns the current logits, not normalised: [M] float64, -Inf for excluded models.

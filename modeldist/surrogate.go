@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/gomlx/gomlx/pkg/core/graph"
 	"github.com/gomlx/gomlx/pkg/core/tensors"
 	"github.com/gomlx/gomlx/pkg/ml/context"
 
@@ -71,15 +70,15 @@ type SurrogateConfig struct {
 
 // Surrogate is q(m) ∝ p(m) exp u(m) (Davies et al. 2025, equation 14) over models that can be
 // listed. The utility u(m) of model m is computed from a Gaussian belief about its expected reward,
-// which is learned from the rewards of draws and not by a gradient. The table of log p + u is a
-// variable, so sampling and densities are as in a [Categorical]. The belief is kept in Go memory,
-// and only Store copies it to a variable.
+// which is learned from the rewards of draws and not by a gradient. The logits of its [Categorical]
+// are log p + u, which no gradient changes. The belief is kept in Go memory, and only Store copies
+// it to a variable.
 //
 // If beliefs about models are independent, u is computed for all M models after every batch. With a
 // Gaussian process it is computed after 1, 2, 4, … batches and then every M/(4B) batches of B
 // draws, so that the number of computed utilities is at most four times the number of drawn models.
 type Surrogate struct {
-	table   *Categorical
+	*Categorical
 	cfg     SurrogateConfig
 	belief  surrogate.Belief
 	batches int
@@ -118,7 +117,8 @@ func NewSurrogate(cards []int, cfg SurrogateConfig) (*Surrogate, error) {
 			return nil, err
 		}
 	}
-	return &Surrogate{table: table, cfg: cfg, scratch: make([]float64, table.Count()), belief: newBelief(cards, cfg)}, nil
+	table.fixed = true
+	return &Surrogate{Categorical: table, cfg: cfg, scratch: make([]float64, table.Count()), belief: newBelief(cards, cfg)}, nil
 }
 
 func newBelief(cards []int, cfg SurrogateConfig) surrogate.Belief {
@@ -132,38 +132,6 @@ func newBelief(cards []int, cfg SurrogateConfig) surrogate.Belief {
 // String describes the settings of the distribution, for the record of a run.
 func (s *Surrogate) String() string {
 	return fmt.Sprintf("surrogate: %s belief, utility %s, β %v, at most %d inducing codes", s.cfg.Belief, s.cfg.Utility, s.cfg.Beta, s.cfg.Inducing)
-}
-
-// Cards returns the number of outcomes of each site of a code. Callers must not change the slice.
-func (s *Surrogate) Cards() []int { return s.table.Cards() }
-
-// LogProb returns log q of each code: codes [B, S] int32 -> [B] float64, -Inf for excluded models.
-func (s *Surrogate) LogProb(ctx *context.Context, codes *graph.Node) *graph.Node {
-	s.variable(ctx)
-	return s.table.LogProb(ctx, codes)
-}
-
-// Sample draws codes as [Categorical.Sample] does.
-func (s *Surrogate) Sample(ctx *context.Context, uniforms *graph.Node) *graph.Node {
-	s.variable(ctx)
-	return s.table.Sample(ctx, uniforms)
-}
-
-// Entropy returns the entropy of q in nats, a float64 scalar, exactly.
-func (s *Surrogate) Entropy(ctx *context.Context, g *graph.Graph) *graph.Node {
-	s.variable(ctx)
-	return s.table.Entropy(ctx, g)
-}
-
-// Logits returns log p + u of every model, [M] float64, -Inf for excluded models.
-func (s *Surrogate) Logits(ctx *context.Context, g *graph.Graph) *graph.Node {
-	s.variable(ctx)
-	return s.table.Logits(ctx, g)
-}
-
-// variable returns the table of log p + u, which no gradient changes.
-func (s *Surrogate) variable(ctx *context.Context) *context.Variable {
-	return s.table.Variable(ctx).SetTrainable(false)
 }
 
 // Learn updates the belief with a batch of B draws, and q(m) after some of the batches. codes [B*S]
@@ -200,16 +168,16 @@ func (s *Surrogate) due(batch int) bool {
 	if _, ok := s.belief.(*surrogate.Diagonal); ok {
 		return true
 	}
-	every := max(s.table.Count()/(4*batch), 1)
+	every := max(s.Count()/(4*batch), 1)
 	return s.batches&(s.batches-1) == 0 || s.batches%every == 0
 }
 
 func (s *Surrogate) write(ctx *context.Context, utilities []float64) error {
 	logits := make([]float64, len(utilities))
 	for m, utility := range utilities {
-		logits[m] = s.table.initial[m] + utility
+		logits[m] = s.initial[m] + utility
 	}
-	return s.variable(ctx).SetValue(tensors.FromFlatDataAndDimensions(logits, len(logits)))
+	return s.Variable(ctx).SetValue(tensors.FromFlatDataAndDimensions(logits, len(logits)))
 }
 
 // Settle sets q(m) ∝ p(m) exp μ(m), with the expected reward μ(m) of the model m as utility and no

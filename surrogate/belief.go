@@ -11,8 +11,6 @@ import (
 
 // Belief is a multivariate normal belief about the expected rewards of a finite set of models.
 type Belief interface {
-	// Models returns the number of models.
-	Models() int
 	// Observe updates the belief with a batch: rewards[i], finite, is the reward of one draw of
 	// models[i]. movement is the distance in nats by which training of the flow has changed
 	// expected rewards since the previous batch. Its square is added to the variance of the belief.
@@ -24,8 +22,6 @@ type Belief interface {
 	Predict(first int, mean, sd []float64)
 	// Draw draws the expected rewards of all models from the belief into dst.
 	Draw(random *rand.Rand, dst []float64)
-	// Noise returns the learned variance of the reward of a single draw of a model.
-	Noise() float64
 	// State returns a slice of fixed length with the whole state of the belief. SetState checks a
 	// state and restores it.
 	State() []float64
@@ -64,14 +60,23 @@ func grouped(where string, count int, models []int, rewards []float64) []group {
 	return groups
 }
 
-// meanAndVariance returns the mean and variance of the groups' means, with each model counted once.
-// The variance is at least 1.
-func meanAndVariance(groups []group) (mean, variance float64) {
-	for _, group := range groups {
-		mean += group.mean / float64(len(groups))
+// meanAndVariance returns the mean and variance of the mean rewards of different models. The
+// variance is at least 1.
+func meanAndVariance(rewards []float64) (mean, variance float64) {
+	for _, reward := range rewards {
+		mean += reward / float64(len(rewards))
 	}
-	for _, group := range groups {
-		variance += (group.mean - mean) * (group.mean - mean) / math.Max(float64(len(groups)-1), 1)
+	for _, reward := range rewards {
+		variance += (reward - mean) * (reward - mean) / math.Max(float64(len(rewards)-1), 1)
 	}
 	return mean, math.Max(variance, 1)
+}
+
+// means returns the mean rewards of groups.
+func means(groups []group) []float64 {
+	list := make([]float64, len(groups))
+	for i, group := range groups {
+		list[i] = group.mean
+	}
+	return list
 }

@@ -29,7 +29,7 @@ const boundBeta = 4
 // models is uniform. The function returns the regrets after 64, 128, …, 4,096 batches of 16 draws.
 func sampleByBounds(random *rand.Rand, belief Belief, movement func(t int) float64) []regret {
 	const batch, noise = 16, 1.5
-	models := belief.Models()
+	const models = 16
 	f := make([]float64, models)
 	for site := range 4 { // covariance by a product kernel: additive effects of sites with interactions
 		effect, other := 0.7*random.NormFloat64(), 0.3*random.NormFloat64()

@@ -28,12 +28,6 @@ func NewDiagonal(models int) *Diagonal {
 	return &Diagonal{mean: make([]float64, models), variance: slices.Repeat([]float64{1}, models), noise: noise{value: 1}}
 }
 
-// Models returns the number of models.
-func (d *Diagonal) Models() int { return len(d.mean) }
-
-// Noise returns the variance of the reward of a single draw.
-func (d *Diagonal) Noise() float64 { return d.noise.value }
-
 // Observe updates the belief with a batch. For a model drawn n times with mean reward ȳ and noise
 // variance σ_ε², the mean μ and variance v become μ' = v'(μ/v + nȳ/σ_ε²) and v', where 1/v' = 1/v +
 // n/σ_ε².
@@ -43,7 +37,7 @@ func (d *Diagonal) Observe(models []int, rewards []float64, movement float64) {
 		return
 	}
 	if d.batches == 0 {
-		mean, variance := meanAndVariance(groups)
+		mean, variance := meanAndVariance(means(groups))
 		for m := range d.mean {
 			d.mean[m], d.variance[m] = mean, variance
 		}

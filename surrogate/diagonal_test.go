@@ -28,7 +28,7 @@ func TestDiagonalIsAKalmanFilter(t *testing.T) {
 			variance[m] += 0.09
 		}
 		for i, m := range models {
-			gain := variance[m] / (variance[m] + d.Noise())
+			gain := variance[m] / (variance[m] + d.noise.value)
 			mean[m] += gain * (rewards[i] - mean[m])
 			variance[m] *= 1 - gain
 		}
@@ -53,7 +53,7 @@ func TestNoiseIsLearned(t *testing.T) {
 				}
 				d.Observe(batch, rewards, 0)
 			}
-			require.InDelta(t, 4, d.Noise(), 0.7)
+			require.InDelta(t, 4, d.noise.value, 0.7)
 		})
 	}
 }
@@ -79,11 +79,11 @@ func TestDiagonalDrawsAndState(t *testing.T) {
 	mean, sd := make([]float64, 4), make([]float64, 4)
 	d.Predict(0, mean, sd)
 	checkDraws(t, d, mean, sd, stream.Rand(5, "draw"))
-	ucb := Utilities(d, UCB, 2, nil, nil)
+	ucb := Utilities(d, UCB, 2, nil, make([]float64, 4))
 	for m := range ucb {
 		require.InDelta(t, mean[m]+2*sd[m], ucb[m], 1e-12)
 	}
-	require.Equal(t, mean, Utilities(d, Mean, 0, nil, nil))
+	require.Equal(t, mean, Utilities(d, Mean, 0, nil, make([]float64, 4)))
 	again := NewDiagonal(4)
 	require.NoError(t, again.SetState(d.State()))
 	d.Observe([]int{1}, []float64{3}, 0.1)
@@ -138,7 +138,7 @@ func TestMemoryStaysFlat(t *testing.T) {
 	require.Less(t, heap()-before, 1e5)
 	require.Equal(t, size, len(d.State())+len(p.State()))
 	for _, b := range []Belief{d, p} {
-		for m, value := range Utilities(b, Mean, 0, nil, nil)[:4] {
+		for m, value := range Utilities(b, Mean, 0, nil, make([]float64, 4)) {
 			require.InDelta(t, float64(m), value, 0.8)
 		}
 	}

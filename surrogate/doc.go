@@ -24,5 +24,5 @@
 //
 //	belief := surrogate.NewDiagonal(128)
 //	belief.Observe(models, rewards, movement)          // a batch of draws
-//	utility := surrogate.Utilities(belief, surrogate.UCB, 2, nil, nil)
+//	utility := surrogate.Utilities(belief, surrogate.UCB, 2, nil, make([]float64, 128))
 package surrogate

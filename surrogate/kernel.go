@@ -47,15 +47,22 @@ const jitter = 1e-8
 // factor returns the lower Cholesky factor of the covariance of distinct codes.
 func (k kernel) factor(codes [][]int32) *mat.TriDense {
 	covariance := mat.NewSymDense(len(codes), k.matrix(codes, codes).RawMatrix().Data)
-	for extra := jitter * k.scale; ; extra *= 10 {
-		for i := range codes {
-			covariance.SetSym(i, i, k.scale+extra)
-		}
-		var cholesky mat.Cholesky
-		if cholesky.Factorize(covariance) {
-			lower := new(mat.TriDense)
-			cholesky.LTo(lower)
-			return lower
+	for i := range codes {
+		covariance.SetSym(i, i, k.scale+jitter*k.scale)
+	}
+	return lowerOf(covariance, 9*jitter*k.scale)
+}
+
+// lowerOf returns the lower Cholesky factor of a. While there is none, it adds extra to the
+// diagonal of a, then ten times extra, and so on.
+func lowerOf(a *mat.SymDense, extra float64) *mat.TriDense {
+	var cholesky mat.Cholesky
+	for ; !cholesky.Factorize(a); extra *= 10 {
+		for i := range a.SymmetricDim() {
+			a.SetSym(i, i, a.At(i, i)+extra)
 		}
 	}
+	lower := new(mat.TriDense)
+	cholesky.LTo(lower)
+	return lower
 }

@@ -63,18 +63,7 @@ func (p *Process) lookup(wanted bool) *lookup {
 }
 
 // root returns R with R Rᵀ = a. Eigenvalues of a must not be negative, except by rounding errors.
-func root(a *mat.SymDense) *mat.Dense {
-	var cholesky mat.Cholesky
-	size := a.SymmetricDim()
-	for extra := 1e-12; !cholesky.Factorize(a); extra *= 10 {
-		for i := range size {
-			a.SetSym(i, i, a.At(i, i)+extra)
-		}
-	}
-	var lower mat.TriDense
-	cholesky.LTo(&lower)
-	return mat.DenseCopyOf(&lower)
-}
+func root(a *mat.SymDense) *mat.Dense { return mat.DenseCopyOf(lowerOf(a, 1e-12)) }
 
 // unwhiten returns L⁻ᵀ w.
 func (p *Process) unwhiten(w mat.Vector) []float64 {

@@ -86,12 +86,6 @@ func NewProcess(cards []int, inducing int) *Process {
 	return p
 }
 
-// Models returns the number of codes.
-func (p *Process) Models() int { return p.count }
-
-// Noise returns the variance of the reward of a single draw.
-func (p *Process) Noise() float64 { return p.noise.value }
-
 // Observe updates the belief with a batch; see [Belief].
 func (p *Process) Observe(models []int, rewards []float64, movement float64) {
 	groups := grouped("Process", p.count, models, rewards)
@@ -100,7 +94,7 @@ func (p *Process) Observe(models []int, rewards []float64, movement float64) {
 	}
 	p.batches++
 	if p.batches == 1 {
-		mean, variance := meanAndVariance(groups)
+		mean, variance := meanAndVariance(means(groups))
 		p.constant, p.kernel.scale = mean, 10*variance
 		p.noise.start(groups, variance)
 	} else {
@@ -129,10 +123,11 @@ func (p *Process) fade(movement float64) {
 }
 
 func (p *Process) learnNoise(groups []group) {
+	observed := p.observations(groups)
 	mean, variance := make([]float64, len(groups)), make([]float64, len(groups))
 	for first := 0; first < len(groups); first += block {
 		end := min(first+block, len(groups))
-		whitened, rest := p.whiten(codesOf(p, groups[first:end]))
+		whitened, rest := p.whiten(p.codesOf(observed[first:end]))
 		var spread mat.Dense
 		spread.Mul(p.cov, whitened)
 		for i := first; i < end; i++ {
@@ -180,10 +175,9 @@ func (p *Process) relearn(groups []group) {
 		}
 	}
 	chosen, left := choose(append(slices.Clone(p.seen), fresh...), p.capacity)
-	p.seen, p.codes = chosen, nil
+	p.seen, p.codes = chosen, p.codesOf(chosen)
 	values, variances := make([]float64, len(chosen)), make([]float64, len(chosen))
 	for i, group := range chosen {
-		p.codes = append(p.codes, p.decode(group.model))
 		values[i], variances[i] = group.mean, group.variance
 	}
 	p.kernel, p.constant = fitKernel(p.kernel, p.codes, values, variances)
@@ -241,11 +235,7 @@ func choose(candidates []summary, most int) (chosen, left []summary) {
 func (p *Process) condition(observed []summary) {
 	for first := 0; first < len(observed); first += block {
 		part := observed[first:min(first+block, len(observed))]
-		codes := make([][]int32, len(part))
-		for i, group := range part {
-			codes[i] = p.decode(group.model)
-		}
-		whitened, rest := p.whiten(codes) // [M_u, b]
+		whitened, rest := p.whiten(p.codesOf(part)) // [M_u, b]
 		var spread, within mat.Dense
 		spread.Mul(p.cov, whitened)
 		within.Mul(whitened.T(), &spread)
@@ -258,19 +248,12 @@ func (p *Process) condition(observed []summary) {
 			innovation.SetSym(i, i, within.At(i, i)+rest[i]+group.variance)
 			misses.SetVec(i, group.mean-p.constant-mat.Dot(whitened.ColView(i), p.mean))
 		}
-		var cholesky mat.Cholesky
-		for extra := jitter * p.kernel.scale; !cholesky.Factorize(innovation); extra *= 10 {
-			for i := range part {
-				innovation.SetSym(i, i, innovation.At(i, i)+extra)
-			}
-		}
 		// With C Cᵀ the covariance of the prediction errors (misses) and G = spread C⁻ᵀ, mean += G
 		// C⁻¹ misses and cov −= G Gᵀ, which stays symmetric.
-		var factor mat.TriDense
-		cholesky.LTo(&factor)
-		gain := solve(&factor, spread.T()) // Gᵀ [b, M_u]
+		factor := lowerOf(innovation, jitter*p.kernel.scale)
+		gain := solve(factor, spread.T()) // Gᵀ [b, M_u]
 		var step mat.VecDense
-		step.MulVec(gain.T(), solve(&factor, misses).ColView(0))
+		step.MulVec(gain.T(), solve(factor, misses).ColView(0))
 		p.mean.AddVec(p.mean, &step)
 		p.cov.SymRankK(p.cov, -1, gain.T())
 	}
@@ -299,10 +282,10 @@ func (p *Process) whiten(codes [][]int32) (whitened *mat.Dense, rest []float64) 
 	return whitened, rest
 }
 
-func codesOf(p *Process, groups []group) [][]int32 {
-	codes := make([][]int32, len(groups))
-	for i, group := range groups {
-		codes[i] = p.decode(group.model)
+func (p *Process) codesOf(observed []summary) [][]int32 {
+	codes := make([][]int32, len(observed))
+	for i, one := range observed {
+		codes[i] = p.decode(one.model)
 	}
 	return codes
 }

@@ -166,7 +166,7 @@ func TestProcessSharesStrength(t *testing.T) {
 			require.Less(t, r, relevance[0]/5, "site %d", s)
 		}
 	}
-	require.InDelta(t, 0.09, p.Noise(), 0.09, "on its way from a first guess of 1")
+	require.InDelta(t, 0.09, p.noise.value, 0.09, "on its way from a first guess of 1")
 }
 
 // TestProcessFarAway checks that the belief about a code far from all observations is the prior.
@@ -211,7 +211,7 @@ func TestProcessLongRun(t *testing.T) {
 	require.True(t, eigen.Factorize(whole.cov, false))
 	require.Greater(t, eigen.Values(nil)[0], 0.0)
 	require.Error(t, second.SetState([]float64{1}))
-	a, b := Utilities(whole, UCB, 2, nil, nil), Utilities(second, UCB, 2, nil, nil)
+	a, b := Utilities(whole, UCB, 2, nil, make([]float64, whole.count)), Utilities(second, UCB, 2, nil, make([]float64, whole.count))
 	require.Equal(t, a, b)
 }
 
@@ -231,7 +231,7 @@ func checkDraws(t *testing.T, b Belief, mean, sd []float64, random *rand.Rand) {
 	const draws = 4000
 	sum, squares := make([]float64, len(mean)), make([]float64, len(mean))
 	for range draws {
-		for m, value := range Utilities(b, Thompson, 0, random, nil) {
+		for m, value := range Utilities(b, Thompson, 0, random, make([]float64, len(mean))) {
 			sum[m] += value
 			squares[m] += (value - mean[m]) * (value - mean[m])
 		}

@@ -24,7 +24,8 @@ const (
 // codes with known variances. It also returns the constant mean of the process, estimated by
 // generalised least squares.
 func fitKernel(start kernel, codes [][]int32, values, variances []float64) (best kernel, mean float64) {
-	f := &marginal{codes: codes, values: values, variances: variances, scaleCentre: math.Log(10 * start.spread(values))}
+	_, spread := meanAndVariance(values)
+	f := &marginal{codes: codes, values: values, variances: variances, scaleCentre: math.Log(10 * spread)}
 	x := append([]float64{math.Log(start.scale)}, make([]float64, len(start.relevance))...)
 	for s, r := range start.relevance {
 		x[s+1] = math.Log(r)
@@ -39,16 +40,6 @@ func fitKernel(start kernel, codes [][]int32, values, variances []float64) (best
 	}
 	f.evaluate(x)
 	return kernelAt(x), f.mean
-}
-
-// spread returns the variance of the observations, or 1 if the variance is smaller.
-func (kernel) spread(values []float64) float64 {
-	groups := make([]group, len(values))
-	for i, value := range values {
-		groups[i].mean = value
-	}
-	_, variance := meanAndVariance(groups)
-	return variance
 }
 
 func kernelAt(x []float64) kernel {

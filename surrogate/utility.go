@@ -1,7 +1,6 @@
 package surrogate
 
 import (
-	"fmt"
 	"math/rand/v2"
 
 	"github.com/transdim/vti/internal/enum"
@@ -37,16 +36,9 @@ func (u *Utility) UnmarshalText(text []byte) error { return utilities.Unmarshal(
 // this number gives the same answers (docs/benchmarks/constants.md).
 const chunk = 1 << 10
 
-// Utilities writes u(m) of every model into dst, in the order of their index, and returns dst; if
-// dst is nil, it is allocated. beta is used by UCB only, and random by Thompson only. The work is
-// shared among processors.
+// Utilities writes u(m) of every model into dst, in the order of their index, and returns dst. beta
+// is used by UCB only, and random by Thompson only. The work is shared among processors.
 func Utilities(b Belief, u Utility, beta float64, random *rand.Rand, dst []float64) []float64 {
-	if dst == nil {
-		dst = make([]float64, b.Models())
-	}
-	if len(dst) != b.Models() {
-		panic(fmt.Sprintf("surrogate.Utilities: dst has length %d, want %d", len(dst), b.Models()))
-	}
 	if u == Thompson {
 		b.Draw(random, dst)
 		return dst

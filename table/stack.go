@@ -75,20 +75,16 @@ func (t *Table) With(c *Column) *Table {
 	return &out
 }
 
-// Unseen lists the labels of a column that do not occur before row first, and the rows in which
-// they occur first.
-func (c *Column) Unseen(first int) (labels []string, rows []int) {
-	labelled := c.AsFactor()
-	seen := make([]bool, len(labelled.Levels))
-	for row, code := range labelled.Codes {
+// newLabels returns the rows of a Factor with a label that no earlier row has.
+func (c *Column) newLabels() (rows []int) {
+	seen := make([]bool, len(c.Levels))
+	for row, code := range c.Codes {
 		if code >= 0 && !seen[code] {
 			seen[code] = true
-			if row >= first {
-				labels, rows = append(labels, labelled.Levels[code]), append(rows, row)
-			}
+			rows = append(rows, row)
 		}
 	}
-	return labels, rows
+	return rows
 }
 
 // Below is [Stack] for rows of second that need a value in every named column. If second has
@@ -120,12 +116,15 @@ func (t *Table) Below(second *Table, names []string, drop bool) (both *Table, dr
 // number of values outside the range of the earlier rows. If labels is true, numbers are labels.
 func (t *Table) CheckSeen(c *Column, first int, labels bool) (note string, err error) {
 	if labels || c.Kind == Factor {
-		unseen, rows := c.Unseen(first)
-		if len(unseen) == 0 {
-			return "", nil
+		labelled := c.AsFactor()
+		var unseen []string
+		for _, row := range labelled.newLabels() {
+			if row >= first {
+				unseen = append(unseen, fmt.Sprintf("%q in %s", labelled.Text(row), t.Place(row)))
+			}
 		}
-		for i, row := range rows {
-			unseen[i] = fmt.Sprintf("%q in %s", unseen[i], t.Place(row))
+		if unseen == nil {
+			return "", nil
 		}
 		return "", fmt.Errorf("%s: column %q has labels that the run has not seen: %s", t.Path, c.Name, english.List(unseen, 5))
 	}

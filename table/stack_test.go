@@ -21,9 +21,9 @@ func TestStack(t *testing.T) {
 	f, err := both.Lookup("f")
 	require.NoError(t, err)
 	assert.Equal(t, []string{"a", "b", "c"}, f.Levels)
-	labels, rows := f.Unseen(2)
-	assert.Equal(t, []string{"c"}, labels)
-	assert.Equal(t, []int{2}, rows)
+	assert.Equal(t, []int{0, 1, 2}, f.newLabels())
+	_, err = both.CheckSeen(f, 2, false)
+	require.EqualError(t, err, `new.csv: column "f" has labels that the run has not seen: "c" in line 2`)
 	assert.Equal(t, "line 2", both.Place(2), "of its own table")
 
 	_, err = Stack(first, second, []string{"x", "y"})

@@ -285,15 +285,10 @@ func (t *Table) TextAmongNumbers(name string) string {
 		return ""
 	}
 	labels := t.columns[at].labels
-	seen := make(map[int]bool)
 	var parts []string
-	for row, code := range labels.Codes {
-		if code < 0 || seen[code] {
-			continue
-		}
-		seen[code] = true
-		if v, number := parseNumber(labels.Levels[code]); !number || math.IsInf(v, 0) || math.IsNaN(v) {
-			parts = append(parts, fmt.Sprintf("%q in %s", labels.Levels[code], t.Place(row)))
+	for _, row := range labels.newLabels() {
+		if v, number := parseNumber(labels.Text(row)); !number || math.IsInf(v, 0) || math.IsNaN(v) {
+			parts = append(parts, fmt.Sprintf("%q in %s", labels.Text(row), t.Place(row)))
 		}
 	}
 	return english.List(parts, 5)
