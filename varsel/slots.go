@@ -240,14 +240,8 @@ func (t *SlotTarget) bits() *Target { return t.base }
 // active returns the coordinates of the model of a code.
 func (t *SlotTarget) active(code []int32) regression.Active {
 	fixed, width := t.space.Fixed(), t.space.Width()
-	mask, count := t.space.MaskRow(code, nil), 0
-	for _, on := range mask {
-		if on {
-			count++
-		}
-	}
-	a := regression.NewActive(count, t.scaleCoordinate())
-	for j, on := range mask {
+	a := regression.Active{Scale: t.scaleCoordinate()}
+	for j, on := range t.space.MaskRow(code, nil) {
 		column := j
 		if j >= fixed {
 			column = fixed + int(code[(j-fixed)/width])*width + (j-fixed)%width
@@ -356,8 +350,5 @@ func (t *SlotTarget) birthDeath() rjmcmc.Collapsed {
 	if t.space.Width() != 1 {
 		return nil
 	}
-	return wide.Lists{
-		Regression: &t.base.Regression, Space: t.space.Lists, Prior: t.prior, Columns: t.columns, Places: t.source, Fixed: len(t.fixed),
-		Means: t.mean, SDs: t.sd, Active: t.active,
-	}.Births()
+	return t.base.search().Births(t.code, t.active)
 }

@@ -3,6 +3,7 @@ package design
 import (
 	"math"
 	"slices"
+	"sync"
 	"sync/atomic"
 
 	"gonum.org/v1/gonum/floats"
@@ -38,9 +39,15 @@ type Products struct {
 // limits.
 const rowsPivot, rowsLeft = 1e-4, 1e-2
 
-// mostStored is the largest number of inner products that are stored, 64 MiB. If there are more,
-// the first rows that are asked for are stored.
-const mostStored = 1 << 23
+const (
+	// mostStored is the largest number of inner products, 64 MiB, that are all stored. If there are
+	// more, the first rows that are asked for are stored, at most mostKept inner products (1 GiB).
+	mostStored = 1 << 23
+	mostKept   = 1 << 27
+	// rowBlock is the number of rows that are computed at a time. A block takes hardly longer than
+	// one row, since all columns are read from memory.
+	rowBlock = 16
+)
 
 // NewProducts returns the inner products of columns [D][n] and the response y [n]. The argument
 // beyond is the sum of squares of the response outside these rows. With more than some thousand
@@ -68,13 +75,15 @@ func NewProducts(columns [][]float64, y []float64, beyond float64) *Products {
 	return p
 }
 
-// storeRows sets Inner and Row for columns of which not all inner products fit in memory.
+// storeRows sets Inner and Row for columns of which not all inner products are stored.
 func (p *Products) storeRows(columns [][]float64) {
-	rows, squares := make([]atomic.Pointer[[]float64], len(columns)), make([]float64, len(columns))
+	count, rows, squares := len(columns), make([]atomic.Pointer[[]float64], len(columns)), make([]float64, len(columns))
 	for j, column := range columns {
 		squares[j] = floats.Dot(column, column)
 	}
-	var stored atomic.Int64
+	all := sync.OnceValue(func() []float64 { return slices.Concat(columns...) })
+	var lock sync.Mutex // held while a block of rows is computed
+	kept := 0
 	p.Inner = func(j, k int) float64 {
 		if j == k {
 			return squares[j]
@@ -91,14 +100,31 @@ func (p *Products) storeRows(columns [][]float64) {
 		if row := rows[j].Load(); row != nil {
 			return *row
 		}
-		row := make([]float64, len(columns))
-		for k, column := range columns {
-			row[k] = floats.Dot(columns[j], column)
+		lock.Lock()
+		defer lock.Unlock()
+		if row := rows[j].Load(); row != nil {
+			return *row
 		}
-		if stored.Add(int64(len(row))) <= mostStored {
-			rows[j].Store(&row)
+		width, n := min(rowBlock, count), len(columns[j])
+		if kept += width * count; kept > mostKept {
+			width = 1
 		}
-		return row
+		first := min(j/width*width, count-width)
+		plan := kernel.NewProductPlan[float64](kernel.Detect(), count, n, width, nil, nil)
+		products, shared, local := make([]float64, count*width), make([]float64, plan.SharedScratch()), make([]float64, plan.LocalScratch())
+		block := kernel.Dense(all()[first*n:(first+width)*n], width, n)
+		plan.Run(kernel.Dense(products, count, width), kernel.Dense(all(), count, n), block.Transpose(), false, nil, shared, local)
+		if kept > mostKept {
+			return products
+		}
+		for k := range width {
+			row := make([]float64, count)
+			for i := range row {
+				row[i] = products[i*width+k]
+			}
+			rows[first+k].CompareAndSwap(nil, &row)
+		}
+		return *rows[j].Load()
 	}
 }
 

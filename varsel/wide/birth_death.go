@@ -5,8 +5,6 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
-	"sync"
-	"sync/atomic"
 
 	"gonum.org/v1/gonum/floats"
 
@@ -14,6 +12,7 @@ import (
 	"github.com/transdim/vti/internal/kernel"
 	"github.com/transdim/vti/rjmcmc"
 	"github.com/transdim/vti/space"
+	"github.com/transdim/vti/varsel/design"
 	"github.com/transdim/vti/varsel/regression"
 )
 
@@ -25,25 +24,20 @@ import (
 // jumps are the tempered Gibbs sampler of Zanella and Roberts (2019). After a jump, new odds take
 // one multiplication for each pair of a predictor and a member of the model, given inner products.
 type births struct {
-	target  Lists
+	target  Search
+	code    func(model []int) []int32            // code of a model
+	active  func(code []int32) regression.Active // the coefficients of the model of a code
+	known   *design.Products                     // inner products of the columns
 	prior   space.LogTerms
-	terms   []float64    // the log prior odds of each column, apart from the size of the model [C]; nil if all are 0
-	weights []float64    // exponentials of terms [C]
-	first   int          // column of the first item
-	rows    int          // n, the number of responses
-	columns []float64    // fixed columns, then items [C, n]; nil if inner products are known
-	places  []int        // numbers of the columns in the design [C], if their inner products are known
-	fixed   int          // number of fixed columns
-	norms   []float64    // squared lengths of the columns [C]
-	along   []float64    // inner products of the columns with the responses less the prior mean [C]
-	size    float64      // squared length of the responses less the prior mean, including responses that no column explains
-	total   float64      // number of observations
-	slab    float64      // prior variance of the coefficient of an item
-	ridge   []float64    // prior variances of the fixed columns
-	blocks  sync.Mutex   // held while a block of inner products is computed
-	room    atomic.Int64 // number of inner products for which there is memory left
-	kept    []atomic.Pointer[[]float64]
-	visits  sync.Pool // of *visits, for one sweep at a time
+	terms   []float64 // the log prior odds of each column, apart from the size of the model [C]; nil if all are 0
+	weights []float64 // exponentials of terms [C]
+	fixed   int       // number of columns in every model, the first ones; the column of each predictor follows
+	slots   int       // largest number of predictors
+	norms   []float64 // squared lengths of the columns [C]
+	along   []float64 // inner products of the columns with the responses less the prior mean [C]
+	size    float64   // squared length of the responses less the prior mean, including responses that no column explains
+	total   float64   // number of observations
+	slab    float64   // prior variance of the coefficient of a predictor
 }
 
 // Settings of the process. Half and twice these values give the same answers
@@ -53,9 +47,6 @@ const (
 	sweepTime = 2
 	// After the process, log σ makes sigmaSteps Metropolis steps with standard deviation sigmaStep.
 	sigmaSteps, sigmaStep = 4, 0.25
-	// keptProducts is the largest number of inner products that are stored, 1 GiB: all products of
-	// 11,585 columns. Other inner products are computed whenever they are needed.
-	keptProducts = 1 << 27
 	// jumpError is the largest accepted error of a log evidence from the updates of a sweep, in
 	// nats. A larger error occurs if columns are equal up to rounding.
 	jumpError = 1e-4
@@ -63,145 +54,71 @@ const (
 
 var vectors = kernel.VectorsOf[float64](kernel.Detect())
 
-// Lists is the posterior over models of a Gaussian response, with models written as lists of
-// predictors of one column each.
-type Lists struct {
-	*regression.Regression // rows, likelihood and priors of all predictors
-	// Space is the space of lists.
-	Space *space.Lists
-	// Prior is the prior over models. Its predictors are numbered as the items of the lists.
-	Prior space.Prior
-	// Columns holds the columns of the coordinates in every model (log σ among them if it is
-	// unknown), followed by the columns of the items. Fixed is the number of coordinates in every
-	// model, without log σ.
-	Columns [][]float64
-	Places  []int // numbers of Columns in the design
-	Fixed   int
-	// Means and SDs are the prior means and standard deviations of the coordinates of a list.
-	Means, SDs []float64
-	// Active returns the model of a code.
-	Active func(code []int32) regression.Active
-}
-
-// Births returns the posterior, with coefficients integrated out, for a process that adds and
-// removes predictors (births and deaths).
-func (t Lists) Births() rjmcmc.Collapsed {
+// Births returns the posterior over models of a Gaussian response, with coefficients integrated
+// out, for a process that adds and removes predictors (births and deaths). It is for predictors of
+// one column each. The function code returns the code of a model, and active the coefficients of
+// the model of a code.
+func (s Search) Births(code func(model []int) []int32, active func(code []int32) regression.Active) rjmcmc.Collapsed {
+	fixed, columns := len(s.Design.Always), s.Columns[:s.Design.Dim()]
 	b := &births{
-		target: t, prior: t.Prior.LogTerms(t.Space.Items()), rows: len(t.Responses.Y), fixed: t.Fixed, first: t.Space.Fixed(),
-		size: t.Responses.Residual, total: float64(len(t.Responses.Y) + t.Responses.More), slab: t.SDs[len(t.SDs)-1] * t.SDs[len(t.SDs)-1],
+		target: s, code: code, active: active, known: s.Products, prior: s.prior(), fixed: fixed, slots: s.limit(),
+		norms: make([]float64, len(columns)), along: make([]float64, len(columns)),
+		size: s.Responses.Residual, total: float64(len(s.Responses.Y) + s.Responses.More), slab: s.SD[fixed] * s.SD[fixed],
 	}
-	columns := slices.Concat(t.Columns[:b.fixed], t.Columns[b.first:b.first+t.Space.Items()])
-	b.norms, b.along, b.kept = make([]float64, len(columns)), make([]float64, len(columns)), make([]atomic.Pointer[[]float64], len(columns))
-	rest := slices.Clone(t.Responses.Y)
-	for j, column := range columns[:b.fixed] {
-		floats.AddScaled(rest, -t.Means[j], column)
-		b.ridge = append(b.ridge, t.SDs[j]*t.SDs[j])
+	if b.known == nil {
+		b.known = design.NewProducts(columns, s.Responses.Y, 0)
+	}
+	rest := slices.Clone(s.Responses.Y)
+	for j, column := range columns[:fixed] {
+		floats.AddScaled(rest, -s.Mean[j], column)
 	}
 	for c, column := range columns {
-		vectors.DotRows(b.norms[c:c+1], column, b.rows, column)
-		vectors.DotRows(b.along[c:c+1], column, b.rows, rest)
-	}
-	if t.Stored() == nil {
-		b.columns = slices.Concat(columns...)
-	} else {
-		b.places = slices.Concat(t.Places[:b.fixed], t.Places[b.first:b.first+t.Space.Items()])
+		b.norms[c], b.along[c] = b.known.Inner(c, c), floats.Dot(column, rest)
 	}
 	for _, r := range rest {
 		b.size += r * r
 	}
-	b.room.Store(keptProducts)
 	if b.prior.Members != nil {
-		b.terms = append(make([]float64, b.fixed), b.prior.Members...)
+		b.terms = append(make([]float64, fixed), b.prior.Members...)
 		b.weights = make([]float64, len(b.terms))
 		vectors.Exp(b.weights, b.terms)
 	}
 	return b
 }
 
-// products returns the inner products of column c with all columns.
-func (b *births) products(c int) []float64 {
-	if known := b.kept[c].Load(); known != nil {
-		return *known
-	}
-	if count := len(b.norms); b.columns != nil && count*count <= keptProducts {
-		return b.blockProducts(c)
-	}
-	row := make([]float64, len(b.norms))
-	if known := b.target.Stored(); known != nil {
-		for i, other := range b.places {
-			row[i] = known.Inner(b.places[c], other)
-		}
-	} else {
-		vectors.DotRows(row, b.columns, b.rows, b.columns[c*b.rows:(c+1)*b.rows])
-	}
-	if b.room.Add(-int64(len(row))) >= 0 {
-		b.kept[c].Store(&row)
-	}
-	return row
-}
-
-// productBlock is the number of columns whose inner products with all columns are computed at a
-// time. A block takes hardly longer than one column, since all columns are read from memory.
-const productBlock = 16
-
-// blockProducts returns the inner products of column c with all columns, and keeps the inner
-// products of the columns beside it.
-func (b *births) blockProducts(c int) []float64 {
-	b.blocks.Lock()
-	defer b.blocks.Unlock()
-	if known := b.kept[c].Load(); known != nil {
-		return *known
-	}
-	count := len(b.norms)
-	width := min(productBlock, count)
-	first := min(c/width*width, count-width)
-	plan := kernel.NewProductPlan[float64](kernel.Detect(), count, b.rows, width, nil, nil)
-	products, shared, local := make([]float64, count*width), make([]float64, plan.SharedScratch()), make([]float64, plan.LocalScratch())
-	block := kernel.Dense(b.columns[first*b.rows:(first+width)*b.rows], width, b.rows)
-	plan.Run(kernel.Dense(products, count, width), kernel.Dense(b.columns, count, b.rows), block.Transpose(), false, nil, shared, local)
-	for k := range width {
-		row := make([]float64, count)
-		for i := range row {
-			row[i] = products[i*width+k]
-		}
-		b.kept[first+k].CompareAndSwap(nil, &row)
-	}
-	return *b.kept[c].Load()
-}
-
 // Prior draws a model from the prior, with log σ at its prior mean.
 func (b *births) Prior(random *rand.Rand) (rjmcmc.CollapsedState, error) {
-	t := b.target
-	var items []int
-	for item, in := range t.Prior.Draw(t.Space.Items(), random) {
+	var model []int
+	for predictor, in := range b.target.Prior.Draw(len(b.norms)-b.fixed, random) {
 		if in {
-			items = append(items, item)
+			model = append(model, predictor)
 		}
 	}
-	return b.state(items)
+	return b.state(model)
 }
 
 // Far draws a model of the largest size.
 func (b *births) Far(random *rand.Rand) (rjmcmc.CollapsedState, error) {
-	return b.state(random.Perm(b.target.Space.Items())[:b.target.Space.Slots()])
+	return b.state(random.Perm(len(b.norms) - b.fixed)[:b.slots])
 }
 
-// state returns the model with the given items, and log σ at its prior mean or known value.
-func (b *births) state(items []int) (*birthState, error) {
+// state returns the model with the given predictors, and log σ at its prior mean or known value.
+func (b *births) state(model []int) (*birthState, error) {
 	count := len(b.norms)
 	s := &birthState{births: b, memberIndex: slices.Repeat([]int{-1}, count), logSigma: b.target.LogScale}
 	if b.target.Scale >= 0 {
 		s.logSigma = b.target.Mean[b.target.Scale]
 	}
 	s.modelOdds, s.work, s.other = newModelOdds(count), make([]float64, oddsBlock), make([]float64, oddsBlock)
+	s.beginVisits()
 	for c := range b.fixed {
 		s.join(c)
 	}
-	for _, item := range items {
-		s.join(b.fixed + item)
+	for _, predictor := range model {
+		s.join(b.fixed + predictor)
 	}
 	if !s.refresh() {
-		return nil, fmt.Errorf("the columns of a model of %d predictors are too nearly dependent for births and deaths", len(items))
+		return nil, fmt.Errorf("the columns of a model of %d predictors are too nearly dependent for births and deaths", len(model))
 	}
 	return s, nil
 }
@@ -209,9 +126,9 @@ func (b *births) state(items []int) (*birthState, error) {
 // birthState is a model with a noise scale.
 type birthState struct {
 	*births
-	*modelOdds                         // of the model
-	visits                     *visits // of the present sweep
-	members                    []int   // columns of the members of the model, the fixed columns first
+	*modelOdds                                       // of the model
+	visited                    map[uint64]*modelOdds // models of the present sweep, by their keys
+	members                    []int                 // columns of the members of the model, the fixed columns first
 	rowsOf                     [][]float64
 	memberIndex                []int // index of each column in members, or −1
 	logSigma                   float64
@@ -222,7 +139,7 @@ type birthState struct {
 
 func (s *birthState) join(c int) {
 	s.memberIndex[c] = len(s.members)
-	s.members, s.rowsOf = append(s.members, c), append(s.rowsOf, s.products(c))
+	s.members, s.rowsOf = append(s.members, c), append(s.rowsOf, s.known.Row(c))
 }
 
 func (s *birthState) leave(c int) {
@@ -234,17 +151,14 @@ func (s *birthState) leave(c int) {
 
 // variance returns the prior variance of a column.
 func (s *birthState) variance(c int) float64 {
-	if c < s.fixed {
-		return s.ridge[c]
-	}
-	return s.slab
+	return s.target.SD[c] * s.target.SD[c]
 }
 
 // rates sets odds and sums to numbers in proportion to the odds of adding each column, with the
 // evidence raised to the argument power. It returns the sum of the odds themselves.
 func (s *birthState) rates(power float64) float64 {
 	sizes, k := s.prior.Sizes, len(s.members)-s.fixed
-	if k == s.target.Space.Slots() || math.IsInf(sizes[k+1], -1) {
+	if k == s.slots || math.IsInf(sizes[k+1], -1) {
 		return 0
 	}
 	if s.sum = s.setOdds(power, 0); !(s.sum <= mostBirthOdds) {
@@ -365,8 +279,7 @@ func (s *birthState) Sweep(power float64, random *rand.Rand) (logEvidence float6
 		}
 	}
 	updated := s.logEvidence
-	s.births.visits.Put(s.visits)
-	s.modelOdds, s.visits = began, nil
+	s.modelOdds, s.visited = began, nil
 	if s.logEvidence = s.evidenceAt(s.logSigma); !(math.Abs(updated-s.logEvidence) <= jumpError) {
 		return math.NaN()
 	}
@@ -398,20 +311,20 @@ func (s *birthState) Clone() rjmcmc.CollapsedState {
 		*numbers = slices.Clone(*numbers)
 	}
 	c.members, c.rowsOf, c.memberIndex = slices.Clone(s.members), slices.Clone(s.rowsOf), slices.Clone(s.memberIndex)
-	c.triangle, c.projected, c.inner, c.visits = nil, nil, nil, nil
+	c.triangle, c.projected, c.inner, c.visited = nil, nil, nil, nil
 	return &c
 }
 
 // Draw writes the model to code, and to theta a draw of the coefficients and the noise scale given
 // the model. The noise scale of the state is not used.
 func (s *birthState) Draw(random *rand.Rand, code []int32, theta []float64) (logDensity float64, err error) {
-	set, logPrior := make([]int32, 0, len(s.members)), s.prior.Sizes[len(s.members)-s.fixed]
-	for _, c := range s.members[s.fixed:] {
-		set = append(set, int32(c-s.fixed))
+	members, logPrior := make([]int, len(s.members)-s.fixed), s.prior.Sizes[len(s.members)-s.fixed]
+	for k, c := range s.members[s.fixed:] {
+		members[k] = c - s.fixed
 		logPrior += s.prior.Member(c - s.fixed)
 	}
-	s.target.Space.Code(set, code)
-	model := s.target.Active(code)
+	copy(code, s.code(members))
+	model := s.active(code)
 	p, err := s.target.Posterior(model)
 	if err != nil {
 		return 0, err

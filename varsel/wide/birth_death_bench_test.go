@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -12,7 +11,6 @@ import (
 
 	"github.com/transdim/vti/internal/stream"
 	"github.com/transdim/vti/likelihood"
-	"github.com/transdim/vti/space"
 	"github.com/transdim/vti/varsel/design"
 )
 
@@ -38,13 +36,7 @@ func BenchmarkSweep(b *testing.B) {
 	}
 	search := searchOf(design.OfColumns(x, y, likelihood.GaussianKind), 0)
 	search.Prior.MaxSize = size
-	lists, err := space.NewLists(slices.Repeat([]int{1}, p), size, 2)
-	require.NoError(b, err)
-	columns := slices.Concat(search.Columns[:1], search.Columns[p+1:], search.Columns[1:p+1])
-	process := Lists{
-		Regression: search.Regression, Space: lists, Prior: search.Prior, Columns: columns, Fixed: 1,
-		Means: search.Mean, SDs: search.SD[:p+1],
-	}.Births()
+	process := search.Births(nil, nil)
 	for _, power := range []float64{1, 0.8} {
 		b.Run(fmt.Sprintf("power %g", power), func(b *testing.B) {
 			random := rand.New(rand.NewPCG(1, 2))

@@ -16,18 +16,12 @@ import (
 // computed anew.
 func TestBirthDeathUpdates(t *testing.T) {
 	search := searchOf(correlated(60, 7), 0)
-	lists, err := space.NewLists(slices.Repeat([]int{1}, 7), 5, 2)
-	require.NoError(t, err)
-	dim := len(search.Columns) - 1
-	columns := slices.Concat(search.Columns[:1], search.Columns[dim:], search.Columns[1:dim])
-	b := Lists{
-		Regression: search.Regression, Space: lists, Prior: search.Prior, Columns: columns, Fixed: 1,
-		Means: search.Mean, SDs: search.SD[:dim],
-	}.Births().(*births)
+	search.Prior.MaxSize = 5
+	b := search.Births(nil, nil).(*births)
 	s, err := b.state([]int{0, 2})
 	require.NoError(t, err)
-	for _, item := range []int{1, 3, 0, 4, 2, 5, 0, 3, 1} {
-		s.flip(b.fixed + item)
+	for _, predictor := range []int{1, 3, 0, 4, 2, 5, 0, 3, 1} {
+		s.flip(b.fixed + predictor)
 	}
 	grown, linear, log := append([]float64(nil), s.grown...), append([]float64(nil), s.linear...), s.logEvidence
 	require.True(t, s.refresh())
@@ -37,8 +31,8 @@ func TestBirthDeathUpdates(t *testing.T) {
 	require.Len(t, s.members, b.fixed+3)
 	// a model that was visited before comes back as it was
 	before := s.modelOdds
-	for _, item := range []int{0, 3, 3, 0} {
-		s.flip(b.fixed + item)
+	for _, predictor := range []int{0, 3, 3, 0} {
+		s.flip(b.fixed + predictor)
 	}
 	require.Same(t, before, s.modelOdds)
 	// the odds of adding a column are the odds of the two models given σ
@@ -67,11 +61,9 @@ func TestBirthDeathUpdates(t *testing.T) {
 // If rounding errors exceed the part of a column that the model does not explain, no odds of adding
 // columns can be computed. The sweep then returns NaN, instead of running for ever.
 func TestSweepWithoutOddsEnds(t *testing.T) {
-	lists, err := space.NewLists([]int{1, 1, 1}, 2, 1)
-	require.NoError(t, err)
 	for _, power := range []float64{1, 0.8} {
 		s := &birthState{
-			births: &births{target: Lists{Space: lists}, prior: space.LogTerms{Sizes: []float64{0, 0, 0}}, slab: 1},
+			births: &births{slots: 2, prior: space.LogTerms{Sizes: []float64{0, 0, 0}}, slab: 1},
 			work:   make([]float64, oddsBlock), other: make([]float64, oddsBlock),
 			modelOdds: &modelOdds{grown: []float64{2, -1, 2}, linear: []float64{1, 1, 1}, odds: make([]float64, 3), sums: make([]float64, 1)},
 		}

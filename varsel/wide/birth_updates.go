@@ -87,10 +87,7 @@ func (s *birthState) refresh() bool {
 
 // flip removes column c from the model if it is a member, and adds it otherwise.
 func (s *birthState) flip(c int) {
-	if s.visits == nil {
-		s.beginVisits()
-	}
-	to, known := s.visits.after(s.modelOdds, c)
+	to, known := s.after(c)
 	precise := known || s.update(c, to)
 	s.modelOdds = to
 	if s.memberIndex[c] < 0 {
@@ -119,7 +116,7 @@ func (s *birthState) update(c int, to *modelOdds) (precise bool) {
 	var along, grown float64
 	sign := 1.0
 	if at < 0 {
-		row, along, grown = s.products(c), s.linear[c], s.norms[c]
+		row, along, grown = s.known.Row(c), s.linear[c], s.norms[c]
 		for a, other := range s.rowsOf {
 			grown -= weights[a] * other[c]
 		}

@@ -1,8 +1,8 @@
 package wide
 
 // modelOdds holds the odds of adding each column to one model, given σ. With V the covariance of
-// the responses y given the model, and s² the prior variance of the coefficient of an item, grown
-// and linear hold 1 + s² x'V⁻¹x and x'V⁻¹y for all columns x [C].
+// the responses y given the model, and s² the prior variance of the coefficient of a predictor,
+// grown and linear hold 1 + s² x'V⁻¹x and x'V⁻¹y for all columns x [C].
 type modelOdds struct {
 	key           uint64  // of the columns in which the model differs from the first model of the sweep (differing)
 	logEvidence   float64 // log p(y | m, σ)
@@ -22,56 +22,28 @@ func newModelOdds(columns int) *modelOdds {
 	}
 }
 
-// mostVisited is the largest number of models of a sweep, after the first one, that visits holds at
-// a time. Most jumps of a sweep return to one of them.
-const mostVisited = 16
-
-// visits holds the models that a sweep has visited so far. The process often returns to a model: a
-// member without which the model is improbable comes back at once, and an improbable member leaves
-// soon.
-type visits struct {
-	first       *modelOdds
-	models      [mostVisited]*modelOdds // as many as the number count; the oldest ones are replaced, in turn, at the index next
-	count, next int
-}
+// mostVisited is the largest number of models of a sweep that a state holds at a time. The process
+// often returns to a model: a member without which the model is improbable comes back at once, and
+// an improbable member leaves soon.
+const mostVisited = 32
 
 // beginVisits makes the present model the first model of a sweep.
 func (s *birthState) beginVisits() {
-	v, ok := s.births.visits.Get().(*visits)
-	if !ok {
-		v = &visits{}
-	}
-	s.visits = v
-	v.first, v.count, v.next = s.modelOdds, 0, 0
-	s.key, s.rated = 0, false
+	s.key, s.rated, s.visited = 0, false, map[uint64]*modelOdds{0: s.modelOdds}
 }
 
-// after returns the model that differs from the argument from in column c. If the sweep has not
-// visited it, or the memory was used again, known is false, and the result is memory for it.
-func (v *visits) after(from *modelOdds, c int) (to *modelOdds, known bool) {
-	key := from.key ^ differing(c)
-	if key == 0 {
-		return v.first, true
-	}
-	for _, model := range v.models[:v.count] {
-		if model.key == key {
-			return model, true
+// after returns the model that differs from the present one in column c. If the state does not hold
+// it, known is false, and the result is memory for it.
+func (s *birthState) after(c int) (to *modelOdds, known bool) {
+	key := s.key ^ differing(c)
+	if to, known = s.visited[key]; !known {
+		if len(s.visited) == mostVisited {
+			clear(s.visited)
 		}
+		to = newModelOdds(len(s.grown))
+		to.key, s.visited[key] = key, to
 	}
-	if v.count == mostVisited {
-		if v.models[v.next] == from {
-			v.next = (v.next + 1) % mostVisited
-		}
-		to, v.next = v.models[v.next], (v.next+1)%mostVisited
-	} else {
-		if v.models[v.count] == nil {
-			v.models[v.count] = newModelOdds(len(from.grown))
-		}
-		to = v.models[v.count]
-		v.count++
-	}
-	to.key, to.rated = key, false
-	return to, false
+	return to, known
 }
 
 // differing returns 64 mixed bits of the number of a column (Steele, Lea and Flood 2014). The key

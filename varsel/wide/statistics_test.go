@@ -7,7 +7,6 @@ import (
 	"github.com/stretchr/testify/require"
 	"gonum.org/v1/gonum/stat"
 
-	"github.com/transdim/vti/space"
 	"github.com/transdim/vti/varsel/design"
 )
 
@@ -64,20 +63,12 @@ func TestKnownInnerProductsAreThoseOfTheRows(t *testing.T) {
 			}
 			require.Equal(t, len(a.bestTriples(9)), len(b.bestTriples(9)))
 		}
-		lists, err := space.NewLists([]int{1, 1, 1, 1, 1, 1, 1, 1, 1}, 5, 1)
-		require.NoError(t, err)
-		places := []int{0, 3, 1, 2, 9, 8, 7, 6, 5, 4}
-		process := func(s Search) *births {
-			l := Lists{Regression: s.Regression, Space: lists, Prior: s.Prior, Places: places, Fixed: 1, Means: s.Mean, SDs: s.SD[:1+p]}
-			for _, j := range places {
-				l.Columns = append(l.Columns, s.Columns[j])
-			}
-			return l.Births().(*births)
-		}
-		a, b := process(rows), process(known)
-		require.Empty(t, b.columns)
-		for c := range places {
-			require.InDeltaSlice(t, a.products(c), b.products(c), 1e-10)
+		a, b := rows.Births(nil, nil).(*births), known.Births(nil, nil).(*births)
+		require.Same(t, known.Products, b.known)
+		require.InDeltaSlice(t, a.norms, b.norms, 1e-8)
+		require.InDeltaSlice(t, a.along, b.along, 1e-8)
+		for c := range a.norms {
+			require.InDeltaSlice(t, a.known.Row(c)[:1+p], b.known.Row(c)[:1+p], 1e-10)
 		}
 	}
 }
