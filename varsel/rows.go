@@ -2,6 +2,7 @@ package varsel
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/transdim/vti/internal/draws"
 	"github.com/transdim/vti/likelihood"
@@ -38,8 +39,12 @@ func (r *StoredRun) rows(fresh *table.Table, trials bool) (*predict.Rows, error)
 	if problem.Design.Statistics != nil {
 		return nil, fmt.Errorf("%s is a run on summary statistics: it has no rows to compare with or predict", r.Dir)
 	}
+	rows, columns, err := r.columns(problem.Design, fresh, trials)
+	if err != nil {
+		return nil, err
+	}
 	kind := problem.Model.Likelihood
-	rows := &predict.Rows{Survival: kind.Survival(), Discrete: kind.Discrete(), Chain: stored.Chain}
+	rows.Survival, rows.Discrete, rows.Chain = kind.Survival(), kind.Discrete(), stored.Chain
 	if kind.HasCategories() {
 		if rows.Categories = problem.Design.Levels; !kind.Ordered() {
 			rows.Unordered = likelihood.AgainstFirst(len(rows.Categories))
@@ -48,11 +53,7 @@ func (r *StoredRun) rows(fresh *table.Table, trials bool) (*predict.Rows, error)
 		rows.Response, rows.Labels = likelihood.New(kind, problem.Model.shape()), problem.Design.Levels
 	}
 	if stored.Covered > 0 && stored.Covered < wellCovered {
-		rows.Notes = append(rows.Notes, fmt.Sprintf("the draws are of the most probable models, which hold %.4f of the probability", stored.Covered))
-	}
-	columns, err := r.columns(problem.Design, fresh, trials, rows)
-	if err != nil {
-		return nil, err
+		rows.Notes = slices.Insert(rows.Notes, 0, fmt.Sprintf("the draws are of the most probable models, which hold %.4f of the probability", stored.Covered))
 	}
 	problem.fillTerms(rows, stored, columns)
 	return rows, nil
@@ -94,29 +95,23 @@ func (p *Problem) fillTerms(rows *predict.Rows, stored *draws.Draws, columns [][
 }
 
 // columns returns the columns of the design in the units of the table, for its rows or for the rows
-// of a new table. It sets Places, Y and Offset of the argument rows.
-func (r *StoredRun) columns(d *Design, fresh *table.Table, trials bool, rows *predict.Rows) (columns [][]float64, err error) {
+// of a new table, and the rows with their places, responses and offsets.
+func (r *StoredRun) columns(d *Design, fresh *table.Table, trials bool) (rows *predict.Rows, columns [][]float64, err error) {
 	if fresh != nil {
 		seen, err := r.Record.Table()
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
-		f, err := d.Fresh(r.Record.Design, seen, fresh, trials)
-		if err != nil {
-			return nil, err
-		}
-		rows.Places, rows.Unit, rows.Y, rows.Offset, rows.Notes = f.Places, f.Unit, f.Y, f.Offset, append(rows.Notes, f.Notes...)
-		return f.Columns, nil
+		return d.Fresh(r.Record.Design, seen, fresh, trials)
 	}
-	rows.Places, rows.Unit = d.Places, d.PlaceUnit
+	rows = &predict.Rows{Places: d.Places, Unit: d.PlaceUnit, Offset: d.Offset} // the offset of a continuous response was subtracted from Y
 	for j := range d.Dim() {
 		columns = append(columns, d.Column(j))
 	}
 	for _, y := range d.Y {
 		rows.Y = append(rows.Y, d.InTable(y))
 	}
-	rows.Offset = d.Offset // the offset of a continuous response was subtracted from Y
-	return columns, nil
+	return rows, columns, nil
 }
 
 // Predictors implements [predict.Source].

@@ -302,15 +302,6 @@ func readResponse(t *table.Table, opt Options, levels []string) (y []float64, fo
 	return y, found, err
 }
 
-// eachTrial returns the table with a row for each trial, and the results of the trials.
-func eachTrial(t *table.Table, opt Options) (*table.Table, []float64, error) {
-	trials, err := trialsOf(t, opt)
-	if err != nil {
-		return nil, nil, err
-	}
-	return t.Repeat(trials.Times), trials.Y, nil
-}
-
 // trialsOf reads the columns of successes and trials.
 func trialsOf(t *table.Table, opt Options) (*likelihood.Trials, error) {
 	var columns [2][]float64

@@ -66,7 +66,7 @@ func TestOffsetFunctions(t *testing.T) {
 		}
 		fresh, err := table.Parse("new.csv", []byte("x,z\n7.5,0.5\n40,2.5\n"))
 		require.NoError(t, err)
-		rows, err := d.Fresh(options, data, fresh, false)
+		rows, _, err := d.Fresh(options, data, fresh, false)
 		require.NoError(t, err)
 		require.InDeltaSlice(t, []float64{math.Log(1.5), math.Log(3.5)}, rows.Offset, 1e-12)
 		variables, _, err := Variables(data, options)

@@ -12,24 +12,10 @@ import (
 	"github.com/transdim/vti/table"
 )
 
-// Fresh holds rows of a new table, expanded like the rows of a design.
-type Fresh struct {
-	// Columns [D][n] are the columns of the design matrix, in the units of the table.
-	Columns [][]float64
-	// Y [n] holds the responses, nil if they are unknown. Offset [n] holds the offsets, nil if
-	// there is no offset.
-	Y, Offset []float64
-	// Places [n] holds the number of each row in the file, in units of Unit ("line" or "row").
-	Places []int
-	Unit   string
-	// Notes name rows left out, and predictors outside their range in the design's table.
-	Notes []string
-}
-
 // freshRows is a new table, appended to the table of the design (in the field both) so that labels
 // and the shapes of terms, such as polynomials, come from the design.
 type freshRows struct {
-	Fresh
+	predict.Rows
 	design   *Design
 	options  Options
 	layout   *layout
@@ -41,30 +27,34 @@ type freshRows struct {
 
 // Fresh expands the predictors of a new table in the same way as d. The argument seen is the table
 // from which d was made, with the same options. If the response counts successes and trials is
-// true, each trial becomes a row; otherwise each row of the new table does.
-func (d *Design) Fresh(opt Options, seen, fresh *table.Table, trials bool) (*Fresh, error) {
+// true, each trial becomes a row; otherwise each row of the new table does. The result columns
+// [D][n] holds the columns of the design matrix, in the units of the table. Of rows it sets Places
+// and Unit, Offset, Y if responses are known, and Notes on rows left out and on predictors outside
+// their range in the table of the design.
+func (d *Design) Fresh(opt Options, seen, fresh *table.Table, trials bool) (rows *predict.Rows, columns [][]float64, err error) {
 	f, err := d.below(opt, seen, fresh, trials)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	places, unit := f.both.Places()
 	f.Places, f.Unit = places[f.first:], unit
 	if f.observed {
 		if f.Y, err = f.response(); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 	}
 	offset, err := opt.offsets(f.both)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if offset != nil {
 		f.Offset = offset[f.first:]
 	}
 	if err := f.checkSeen(); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return &f.Fresh, f.fill(filepath.Base(seen.Path))
+	columns, err = f.columns(filepath.Base(seen.Path))
+	return &f.Rows, columns, err
 }
 
 // Variables returns the columns of a table that predictors and offset use, and the table with the
@@ -135,10 +125,14 @@ func (d *Design) below(opt Options, seen, fresh *table.Table, trials bool) (*fre
 		f.Notes = append(f.Notes, fmt.Sprintf("%s of %s with missing values %s no prediction", english.Count(dropped, "row"), fresh.Path, english.Form(dropped, "has", "have")))
 	}
 	if opt.Trials != "" {
+		each, err := trialsOf(f.both, opt)
+		if err != nil {
+			return nil, err
+		}
 		f.first, f.observed = d.Rows(), f.observed && trials
-		f.both, f.trials, err = eachTrial(f.both, opt)
+		f.both, f.trials = f.both.Repeat(each.Times), each.Y
 	}
-	return f, err
+	return f, nil
 }
 
 func (f *freshRows) response() ([]float64, error) {
@@ -173,11 +167,11 @@ func (f *freshRows) checkSeen() error {
 	return nil
 }
 
-// fill sets Columns of the new rows. path names the design's table in errors.
-func (f *freshRows) fill(path string) error {
+// columns returns the columns of the new rows. path names the design's table in errors.
+func (f *freshRows) columns(path string) ([][]float64, error) {
 	predictors, err := f.layout.expand(f.both, f.first)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	raw := make(map[string][]float64)
 	for _, predictor := range predictors {
@@ -185,20 +179,20 @@ func (f *freshRows) fill(path string) error {
 			raw[c.name] = c.values
 		}
 	}
-	f.Columns = make([][]float64, f.design.Dim())
+	columns := make([][]float64, f.design.Dim())
 	for j, name := range f.design.Names {
 		switch values, left, right := raw[name], "", ""; {
 		case j == f.design.Intercept:
-			f.Columns[j] = slices.Repeat([]float64{1}, len(f.Places))
+			columns[j] = slices.Repeat([]float64{1}, len(f.Places))
 		case values != nil:
-			f.Columns[j] = values[f.first:]
+			columns[j] = values[f.first:]
 		default:
 			left, right, _ = strings.Cut(name, ":")
 			if raw[left] == nil || raw[right] == nil {
-				return fmt.Errorf("%s: column %q of the design is not in the table, because two columns of the run have one name", path, name)
+				return nil, fmt.Errorf("%s: column %q of the design is not in the table, because two columns of the run have one name", path, name)
 			}
-			f.Columns[j] = product(raw[left], raw[right], f.first, !f.options.NoStandardize)[f.first:]
+			columns[j] = product(raw[left], raw[right], f.first, !f.options.NoStandardize)[f.first:]
 		}
 	}
-	return nil
+	return columns, nil
 }
