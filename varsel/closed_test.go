@@ -178,14 +178,11 @@ func TestWeightsAgreeWithClosedForms(t *testing.T) {
 		problem := haldProblem(t, model)
 		exact, err := RunExact(t.Context(), problem, nil, "")
 		require.NoError(t, err)
-		target := vti.Target(problem.Target)
-		if problem.Slots != nil {
-			target = problem.Slots
-		}
+		problem.Target.known = func() (none engine.Known) { return none }
 		fit := problem.Training(smallFit())
 		fit.Models, err = problem.NewModels(AutoSampler, SurrogateOptions{}, 1, fit.DType)
 		require.NoError(t, err)
-		posterior, err := vti.Fit(t.Context(), device, target, fit)
+		posterior, err := vti.Fit(t.Context(), device, problem.Posterior(), fit)
 		require.NoError(t, err)
 		certificate, err := posterior.Certify(t.Context(), vti.CertifyConfig{Draws: 1 << 14})
 		require.NoError(t, err)

@@ -3,7 +3,6 @@ package varsel
 import (
 	"fmt"
 	"slices"
-	"sync"
 
 	"github.com/transdim/vti"
 	"github.com/transdim/vti/likelihood"
@@ -12,48 +11,31 @@ import (
 	"github.com/transdim/vti/varsel/regression"
 )
 
-// These are the posteriors of a problem, with models written as bits or as lists. They add to a
-// target functions of the engine, such as closed forms, and approximations where a flow starts.
-type (
-	bitsPosterior struct {
-		*Target
-		knowledge
-	}
-	slotsPosterior struct {
-		*SlotTarget
-		knowledge
-	}
-	anchoredPosterior struct {
-		bitsPosterior
-		*modelAnchors
-	}
-)
+// anchoredPosterior is a posterior with approximations of all models, where a flow starts.
+type anchoredPosterior struct {
+	*Target
+	*modelAnchors
+}
 
 var (
-	_ vti.KnownTarget     = bitsPosterior{}
-	_ vti.KnownTarget     = slotsPosterior{}
-	_ vti.QuadraticTarget = slotsPosterior{}
+	_ vti.KnownTarget     = (*Target)(nil)
+	_ vti.KnownTarget     = (*SlotTarget)(nil)
 	_ vti.QuadraticTarget = anchoredPosterior{}
 )
 
-// knowledge finds, when first asked, the functions by which the engine computes answers without
-// training, such as evidences in closed form.
-type knowledge struct{ find func() engine.Known }
+// Known implements vti.KnownTarget: it returns the functions by which the engine computes answers
+// without training, such as evidences in closed form.
+func (t *Target) Known() engine.Known { return t.known() }
 
 // Known implements vti.KnownTarget.
-func (k knowledge) Known() engine.Known { return k.find() }
+func (t *SlotTarget) Known() engine.Known { return t.base.known() }
 
-// Posterior returns Slots, or Target if Slots is nil, with the functions in engine.Known.
+// Posterior returns Slots, or Target if Slots is nil.
 func (p *Problem) Posterior() vti.Target {
-	facts := knowledge{sync.OnceValue(p.known)}
-	if p.Slots != nil {
-		return slotsPosterior{p.Slots, facts}
-	}
-	bits := bitsPosterior{p.Target, facts}
 	if p.anchors != nil && p.forms() == nil {
-		return anchoredPosterior{bits, p.anchors}
+		return anchoredPosterior{p.Target, p.anchors}
 	}
-	return bits
+	return p.models()
 }
 
 // known returns the functions by which the engine computes answers without training: closed forms

@@ -141,6 +141,7 @@ func NewProblem(design *Design, model ModelOptions) (*Problem, error) {
 	}
 	problem := &Problem{Design: design, Model: model, Target: t,
 		assigned: sync.OnceValue(func() *regression.Assignments { return newAssignments(t, model) }), answered: &exactAnswer{}}
+	t.known = sync.OnceValue(problem.known)
 	if err := problem.useLists(); err != nil {
 		return nil, err
 	}

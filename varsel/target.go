@@ -8,6 +8,7 @@ import (
 	. "github.com/gomlx/gomlx/pkg/core/graph"
 
 	"github.com/transdim/vti"
+	engine "github.com/transdim/vti/models"
 	"github.com/transdim/vti/space"
 	"github.com/transdim/vti/varsel/regression"
 	"github.com/transdim/vti/varsel/wide"
@@ -21,6 +22,7 @@ type Target struct {
 	space    *space.Subsets
 	prior    Prior
 	heredity *heredity // nil if every model is allowed
+	known    func() engine.Known
 }
 
 // Space returns the set of subsets, which has one site per selectable predictor, in table order.
