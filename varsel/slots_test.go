@@ -200,7 +200,7 @@ func TestSlotQuadraticOfUnknownNoise(t *testing.T) {
 			}
 			var model regression.Active
 			for _, j := range columns {
-				model.Add(j, problem.Target.Columns[j], problem.Target.Mean[j], problem.Target.SD[j])
+				problem.Target.Include(&model, j, j)
 			}
 			theta, ok := regression.Solve(model.NormalEquations(slots.start.Weights, slots.start.Response))
 			require.True(t, ok)

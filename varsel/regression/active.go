@@ -2,6 +2,7 @@ package regression
 
 import (
 	"math"
+	"slices"
 
 	"gonum.org/v1/gonum/floats"
 )
@@ -11,44 +12,24 @@ import (
 type Active struct {
 	Coordinates []int
 	Columns     [][]float64 // columns of the design
-	Places      []int       // numbers of the columns in the design, if they come from there
+	Places      []int       // numbers of the columns in the design
 	Mean, SD    []float64   // prior means and standard deviations of the coefficients
 	Scale       int         // coordinate of log σ; −1 if it is known, or there is none
 }
 
-// NewActive returns a model without coefficients, with room for k of them.
-func NewActive(k, scale int) Active {
-	numbers, indices := make([]float64, 2*k), make([]int, 2*k)
-	return Active{
-		Coordinates: indices[:0:k], Columns: make([][]float64, 0, k), Places: indices[k:k],
-		Mean: numbers[:0:k], SD: numbers[k:k], Scale: scale,
-	}
-}
-
-// Add appends a coordinate with its column and its prior.
-func (a *Active) Add(coordinate int, column []float64, mean, sd float64) {
-	a.Coordinates, a.Columns = append(a.Coordinates, coordinate), append(a.Columns, column)
-	a.Mean, a.SD = append(a.Mean, mean), append(a.SD, sd)
-}
-
-// Include appends a coordinate whose column is column j of the design.
+// Include appends a coordinate whose column and prior are those of column j of the design.
 func (t *Regression) Include(a *Active, coordinate, j int) {
-	a.Add(coordinate, t.Columns[j], t.Mean[j], t.SD[j])
-	a.Places = append(a.Places, j)
+	a.Coordinates, a.Columns, a.Places = append(a.Coordinates, coordinate), append(a.Columns, t.Columns[j]), append(a.Places, j)
+	a.Mean, a.SD = append(a.Mean, t.Mean[j]), append(a.SD, t.SD[j])
 }
 
-// WithParameters returns a copy of a with the coordinates of all parameters of the response added.
+// WithParameters returns a copy of a with the coordinates of all parameters of the response added,
+// which have no columns.
 func (t *Regression) WithParameters(a Active) Active {
+	a.Coordinates, a.Mean, a.SD = slices.Clip(a.Coordinates), slices.Clip(a.Mean), slices.Clip(a.SD)
 	for _, j := range t.Parameters() {
-		a = a.with(j, t.Mean[j], t.SD[j])
+		a.Coordinates, a.Mean, a.SD = append(a.Coordinates, j), append(a.Mean, t.Mean[j]), append(a.SD, t.SD[j])
 	}
-	return a
-}
-
-// with returns a copy of a with the coordinate of a parameter of the response, which has no column.
-func (a Active) with(scale int, mean, sd float64) Active {
-	a.Coordinates = append(a.Coordinates[:len(a.Coordinates):len(a.Coordinates)], scale)
-	a.Mean, a.SD = append(a.Mean[:len(a.Mean):len(a.Mean)], mean), append(a.SD[:len(a.SD):len(a.SD)], sd)
 	return a
 }
 

@@ -7,7 +7,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/stat/combin"
 
-	"github.com/transdim/vti/internal/dense"
+	"github.com/transdim/vti/internal/distinct"
 	"github.com/transdim/vti/internal/stream"
 	"github.com/transdim/vti/varsel/exact"
 )
@@ -33,10 +33,10 @@ func (t *Regression) ElementalSets(a Active, dim, most int, name string) (theta 
 			sets = append(sets, random.Perm(n)[:size])
 		}
 	}
-	eta, ridge := make([]float64, n), newRidge(size, k)
+	eta := make([]float64, n)
 	for _, rows := range sets {
 		point := make([]float64, dim)
-		if !t.fitGiven(a, rows, point, ridge) && !t.fit(a, rows, point) {
+		if !t.fit(a, rows, point) {
 			continue
 		}
 		if density := t.LogJointAt(a, point, eta); !math.IsNaN(density) && !math.IsInf(density, 0) {
@@ -46,77 +46,15 @@ func (t *Regression) ElementalSets(a Active, dim, most int, name string) (theta 
 	return theta, logJoint
 }
 
-// leastVariance is the smallest variance of the noise, in units of the largest square of a column,
-// with which normal equations have six right digits: no pivot is smaller than the variance.
-const leastVariance = 1e-10
-
-// ridge is scratch memory for the normal equations of few rows.
-type ridge struct{ design, precision, slope []float64 }
-
-func newRidge(rows, k int) *ridge {
-	return &ridge{make([]float64, rows*k), make([]float64, k*k), make([]float64, k)}
-}
-
-// fitGiven writes to theta the mode of the coefficients given only the listed rows and a known
-// noise scale. It returns false if the noise scale is unknown, or if normal equations would lose
-// too many digits. The caller then uses the method fit, by singular values.
-func (t *Regression) fitGiven(a Active, rows []int, theta []float64, r *ridge) bool {
-	if a.Scale >= 0 {
-		return false
-	}
-	k := len(a.Columns)
-	clear(r.precision)
-	clear(r.slope)
-	variance := math.Exp(2 * t.LogScale)
-	for i := range k {
-		r.precision[i*k+i] = variance
-	}
-	for at, row := range rows {
-		x := r.design[at*k : (at+1)*k]
-		left := t.Responses.Y[row]
-		for j, column := range a.Columns {
-			left -= a.Mean[j] * column[row]
-			x[j] = a.SD[j] * column[row]
-		}
-		for j, v := range x {
-			r.slope[j] += v * left
-			floats.AddScaled(r.precision[j*k:j*k+j+1], v, x[:j+1])
-		}
-	}
-	largest := 0.0
-	for i := range k {
-		largest = math.Max(largest, r.precision[i*k+i])
-	}
-	if variance < leastVariance*largest {
-		return false
-	}
-	factor, ok := dense.Factorize(r.precision, k, 0)
-	if !ok {
-		return false
-	}
-	factor.Solve(r.slope)
-	for j, c := range a.Coordinates {
-		theta[c] = a.Mean[j] + a.SD[j]*r.slope[j]
-	}
-	return true
-}
-
 // fit writes to theta the mode of the coefficients given only the listed rows. If the noise scale
 // is unknown, the coefficients are the mode for hardly any noise, and the noise scale is the median
 // absolute residual of all rows.
 func (t *Regression) fit(a Active, rows []int, theta []float64) bool {
-	pick := func(values []float64) []float64 {
-		few := make([]float64, len(rows))
-		for i, row := range rows {
-			few[i] = values[row]
-		}
-		return few
-	}
 	columns := make([][]float64, len(a.Columns))
 	for j, column := range a.Columns {
-		columns[j] = pick(column)
+		columns[j] = distinct.At(column, rows)
 	}
-	m, err := exact.NewModel(pick(t.Responses.Y), columns, a.Mean, a.SD, 0, 0)
+	m, err := exact.NewModel(distinct.At(t.Responses.Y, rows), columns, a.Mean, a.SD, 0, 0)
 	if err != nil {
 		return false
 	}

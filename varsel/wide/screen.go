@@ -228,7 +228,7 @@ func (f *screenFit) find(model []int) {
 }
 
 func (f *screenFit) active(columns []int) regression.Active {
-	a := regression.NewActive(len(columns), 0)
+	a := regression.Active{}
 	for _, j := range columns {
 		f.target.Include(&a, j, j)
 	}
