@@ -5,10 +5,9 @@ import (
 	"fmt"
 	"math"
 
-	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
-	"gonum.org/v1/gonum/stat"
 
+	"github.com/transdim/vti/internal/psis"
 	"github.com/transdim/vti/internal/verdict"
 	"github.com/transdim/vti/rjmcmc"
 	"github.com/transdim/vti/space"
@@ -113,13 +112,7 @@ func (e *Engine) populationsCertificate(annealed *rjmcmc.Annealed, stream string
 	for g, group := range annealed.Groups {
 		logs[g] = group.LogEvidence
 	}
-	top := floats.Max(logs)
-	evidences := make([]float64, len(logs))
-	for g, log := range logs {
-		evidences[g] = math.Exp(log - top)
-	}
-	mean, sd := stat.MeanStdDev(evidences, nil)
-	c.LogEvidence, c.LogEvidenceSE = top+math.Log(mean), sd/mean/math.Sqrt(float64(len(logs)))
+	c.LogEvidence, c.LogEvidenceSE = psis.LogMeanExp(logs)
 	var theta []float64
 	sample := &c.Sample
 	for g, group := range annealed.Groups {
@@ -130,7 +123,7 @@ func (e *Engine) populationsCertificate(annealed *rjmcmc.Annealed, stream string
 				return nil, err
 			}
 			sample.Codes, sample.LogP, theta = append(sample.Codes, code), append(sample.LogP, logP), append(theta, values...)
-			sample.Weight = append(sample.Weight, group.Weights[i]*evidences[g]/mean/float64(len(logs)))
+			sample.Weight = append(sample.Weight, group.Weights[i]*math.Exp(logs[g]-c.LogEvidence)/float64(len(logs)))
 			sample.Group = append(sample.Group, g)
 		}
 	}

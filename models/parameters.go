@@ -77,21 +77,17 @@ func (d *drawnModels) largestDeviation(probability []float64) float64 {
 // improve them, and the weights of the draws follow the improved probability of each model.
 func (x *Visited) drawParameters(ctx context.Context, c *Certificate, weights []float64, n int, stream string) (*drawnModels, error) {
 	counts := weighted.Counts(weights, n, x.random(stream+"/parameters"))
-	drawn := drawnModels{}
-	for i, count := range counts {
-		if count > 0 {
-			drawn.positions, drawn.counts = append(drawn.positions, i), append(drawn.counts, count)
-		}
-	}
-	draws, err := x.parametersOf(ctx, drawn.positions, counts, stream)
+	positions, draws, err := x.parametersOf(ctx, counts, stream)
 	if err != nil {
 		return nil, err
 	}
+	drawn := drawnModels{positions: positions}
 	sample := &c.Sample
 	sample.Theta = mat.NewDense(n, x.Space.Dim(), nil)
 	total := 0.0
-	for k, i := range drawn.positions {
+	for k, i := range positions {
 		parameters := draws[k]
+		drawn.counts = append(drawn.counts, counts[i])
 		change := math.Exp(parameters.Evidence.Log - x.evidence[i].Log)
 		x.evidence[i] = parameters.Evidence
 		drawn.logWeights = append(drawn.logWeights, parameters.LogWeights)
@@ -117,11 +113,16 @@ func (x *Visited) drawParameters(ctx context.Context, c *Certificate, weights []
 	return &drawn, err
 }
 
-// parametersOf draws parameters of the models at positions: counts[i] draws for the model at
-// position i.
-func (x *Visited) parametersOf(ctx context.Context, positions, counts []int, stream string) ([]Parameters, error) {
-	draws := make([]Parameters, len(positions))
-	return draws, parallel.Do(len(positions), func(k int) (err error) {
+// parametersOf draws parameters: counts[i] draws for the model at position i. It returns the
+// positions of the models with draws, and the draws of each.
+func (x *Visited) parametersOf(ctx context.Context, counts []int, stream string) (positions []int, draws []Parameters, err error) {
+	for i, count := range counts {
+		if count > 0 {
+			positions = append(positions, i)
+		}
+	}
+	draws = make([]Parameters, len(positions))
+	return positions, draws, parallel.Do(len(positions), func(k int) (err error) {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
@@ -149,13 +150,7 @@ func (x *Visited) sharpen(ctx context.Context, before *drawnModels, n int, strea
 	for k, at := range before.positions {
 		known[at] = before.logWeights[k]
 	}
-	var fresh []int
-	for i, count := range counts {
-		if count > 0 {
-			fresh = append(fresh, i)
-		}
-	}
-	draws, err := x.parametersOf(ctx, fresh, counts, stream)
+	fresh, draws, err := x.parametersOf(ctx, counts, stream)
 	if err != nil {
 		return nil, err
 	}

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"strings"
 
+	"github.com/transdim/vti/internal/pick"
 	"github.com/transdim/vti/internal/stream"
 	"github.com/transdim/vti/likelihood"
 	"github.com/transdim/vti/modelcheck"
@@ -95,14 +96,9 @@ func (p *Problem) drawCategories(eta, mean, sd, replicate []float64, random *ran
 			rowEta[m] = eta[m*n+i]
 		}
 		categories.Probabilities(rowEta, shares)
-		u := random.Float64()
-		replicate[i] = float64(levels - 1)
+		replicate[i] = float64(pick.Func(levels, random.Float64(), func(k int) float64 { return shares[k] }))
 		for k, share := range shares {
 			mean[k*n+i], sd[k*n+i] = share, math.Sqrt(share*(1-share))
-			if u >= 0 && u < share {
-				replicate[i] = float64(k)
-			}
-			u -= share
 		}
 	}
 }

@@ -6,6 +6,8 @@ import (
 	"math"
 	"slices"
 
+	"github.com/transdim/vti/internal/distinct"
+	"github.com/transdim/vti/internal/rank"
 	"github.com/transdim/vti/varsel/design"
 )
 
@@ -46,37 +48,30 @@ func (t *SlotTarget) coordinateNames() (names []string) {
 	return names
 }
 
-// each calls the function f for every coefficient of a model. packed is its coordinate, byTable its
-// coordinate if members are in table order, and column its column of the design.
-func (t *SlotTarget) each(code []int32, f func(packed, byTable, column int)) {
-	for i, column := range t.fixed {
-		f(i, i, column)
-	}
+// places returns, for every coefficient of a model, its column of the design, its coordinate, and
+// its coordinate if members are in table order.
+func (t *SlotTarget) places(code []int32) (columns, packed, byTable []int) {
+	columns = slices.Clone(t.fixed)
+	packed, byTable = rank.UpTo(len(columns)), rank.UpTo(len(columns))
 	for site, member := range t.byTable(code) {
 		for w, column := range t.base.design.Predictors[member.predictor].Coordinates {
-			f(t.block(member.place)+w, t.block(site)+w, column)
+			columns, packed, byTable = append(columns, column), append(packed, t.block(member.place)+w), append(byTable, t.block(site)+w)
 		}
 	}
+	return columns, packed, byTable
 }
 
 // toOriginal maps one draw theta [D] to values [D] on the scale of the table. It returns the
 // numbers of the model's predictors, from 1 in table order, and 0 for each empty slot.
 func (t *SlotTarget) toOriginal(code []int32, theta, values []float64) []int32 {
-	scaling := &t.base.design.Scaling
+	columns, packed, byTable := t.places(code)
+	scaling := t.base.design.Scaling.Of(columns)
 	clear(values)
-	shift, level := scaling.YMean, -1
-	t.each(code, func(packed, byTable, column int) {
-		values[byTable] = scaling.Slope(column) * theta[packed]
-		shift -= values[byTable] * scaling.Mean[column]
-		if column == scaling.Level {
-			level = byTable
-		}
-	})
+	for k, beta := range scaling.ToOriginal(nil, distinct.At(theta, packed)) {
+		values[byTable[k]] = beta
+	}
 	if at := t.scaleCoordinate(); at >= 0 {
 		values[at] = math.Exp(theta[at]) * scaling.YSD
-	}
-	if level >= 0 {
-		values[level] += shift / scaling.LevelValue
 	}
 	numbers := make([]int32, len(code))
 	for site, member := range t.byTable(code) {
@@ -87,8 +82,6 @@ func (t *SlotTarget) toOriginal(code []int32, theta, values []float64) []int32 {
 
 // fromOriginal inverts toOriginal: it sets theta [D] and returns the code of the model.
 func (t *SlotTarget) fromOriginal(numbers []int32, values, theta []float64) []int32 {
-	scaling := &t.base.design.Scaling
-	clear(theta)
 	var members []int
 	for _, number := range numbers {
 		if number > 0 {
@@ -96,19 +89,14 @@ func (t *SlotTarget) fromOriginal(numbers []int32, values, theta []float64) []in
 		}
 	}
 	code := t.code(members)
-	shift, level := scaling.YMean, -1
-	t.each(code, func(packed, byTable, column int) {
-		theta[packed] = values[byTable] / scaling.Slope(column)
-		shift -= values[byTable] * scaling.Mean[column]
-		if column == scaling.Level {
-			level = packed
-		}
-	})
+	columns, packed, byTable := t.places(code)
+	scaling := t.base.design.Scaling.Of(columns)
+	clear(theta)
+	for k, v := range scaling.FromOriginal(nil, distinct.At(values, byTable)) {
+		theta[packed[k]] = v
+	}
 	if at := t.scaleCoordinate(); at >= 0 {
 		theta[at] = math.Log(values[at] / scaling.YSD)
-	}
-	if level >= 0 {
-		theta[level] -= shift / scaling.LevelValue / scaling.Slope(scaling.Level)
 	}
 	return code
 }

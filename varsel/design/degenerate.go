@@ -7,6 +7,9 @@ import (
 	"slices"
 	"strings"
 
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/stat"
+
 	"github.com/transdim/vti/internal/rank"
 )
 
@@ -123,28 +126,14 @@ func isConstant(values []float64) bool {
 
 // direction returns the column divided by its norm, after centring if centre is set.
 func direction(values []float64, centre bool) []float64 {
-	out := slices.Clone(values)
-	scale := 0.0 // scale to unit size first, so that squares cannot overflow
-	for _, v := range out {
-		scale = max(scale, math.Abs(v))
-	}
-	var mean float64
-	for i := range out {
+	out, scale := slices.Clone(values), floats.Norm(values, math.Inf(1))
+	for i := range out { // to unit size first, so that squares cannot overflow
 		out[i] /= scale
-		mean += out[i] / float64(len(out))
 	}
-	if !centre {
-		mean = 0
+	if centre {
+		floats.AddConst(-stat.Mean(out, nil), out)
 	}
-	var squares float64
-	for i := range out {
-		out[i] -= mean
-		squares += out[i] * out[i]
-	}
-	norm := math.Sqrt(squares)
-	for i := range out {
-		out[i] /= norm
-	}
+	floats.Scale(1/floats.Norm(out, 2), out)
 	return out
 }
 
@@ -173,11 +162,7 @@ func duplicates(columns [][]float64) []int {
 			if projection[m]-projection[k] > reach {
 				break
 			}
-			var r float64
-			for i, v := range columns[k] {
-				r += v * columns[m][i]
-			}
-			if 1-math.Abs(r) > collinearTol {
+			if 1-math.Abs(floats.Dot(columns[k], columns[m])) > collinearTol {
 				continue
 			}
 			first, later := min(k, m), max(k, m)

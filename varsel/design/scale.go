@@ -8,6 +8,8 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 	"gonum.org/v1/gonum/stat"
+
+	"github.com/transdim/vti/internal/distinct"
 )
 
 // Scaling is the affine map from coefficients θ of standardised columns (the working scale) to
@@ -29,6 +31,14 @@ type Scaling struct {
 	Level int
 	// LevelValue is the value of the constant column.
 	LevelValue float64
+}
+
+// Of returns the map of the coefficients of some columns, where all other coefficients are zero.
+func (s *Scaling) Of(columns []int) Scaling {
+	return Scaling{
+		Mean: distinct.At(s.Mean, columns), SD: distinct.At(s.SD, columns), YMean: s.YMean, YSD: s.YSD,
+		Level: slices.Index(columns, s.Level), LevelValue: s.LevelValue,
+	}
 }
 
 // ToOriginal writes the coefficients on the scale of the table to dst and returns it. theta [D]

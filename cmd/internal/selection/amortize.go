@@ -129,13 +129,10 @@ func (f *amortizeFlags) prepare(cmd *cobra.Command) (*varsel.Family, error) {
 		return nil, fmt.Errorf("--out %s: %w", f.out, err)
 	}
 	model := &f.family.Model
-	for flag, name := range map[*cli.Positive]string{&f.sigma2: "sigma2", &f.outlier: "outlier"} {
-		if *flag != 0 && model.Likelihood != likelihood.RobustKind {
-			return nil, fmt.Errorf("--%s is for --likelihood robust; this one is %s", name, model.Likelihood)
+	if model.Likelihood != likelihood.RobustKind {
+		if err := cli.Refuse(cmd.Flags(), fmt.Sprintf(" is for --likelihood robust; this one is %s", model.Likelihood), "sigma2", "outlier", "noise"); err != nil {
+			return nil, err
 		}
-	}
-	if cmd.Flags().Changed("noise") && model.Likelihood != likelihood.RobustKind {
-		return nil, fmt.Errorf("--noise is for --likelihood robust; this one is %s", model.Likelihood)
 	}
 	model.SlabScale, model.Sigma2, model.Outlier = float64(f.slab), float64(f.sigma2), float64(f.outlier)
 	f.training.LearningRate, f.training.Seed = float64(f.rate), f.seed

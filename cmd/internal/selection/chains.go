@@ -9,7 +9,6 @@ import (
 	"github.com/transdim/vti/cmd/internal/application"
 	"github.com/transdim/vti/cmd/internal/cli"
 	"github.com/transdim/vti/cmd/internal/shell"
-	"github.com/transdim/vti/rjmcmc"
 	"github.com/transdim/vti/varsel"
 	"github.com/transdim/vti/varsel/exact"
 )
@@ -65,10 +64,6 @@ func (f *rjmcmcVarselFlags) Begin(_ context.Context, run *application.Asked[*var
 		}
 		config.Starts = append(config.Starts, code)
 	}
-	return s.sampling(config), config.Validate()
-}
-
-func (s *selection) sampling(config rjmcmc.Config) shell.Task {
 	return shell.Task{
 		Name: "rjmcmc", Files: varsel.Files(), Computes: true, Resumable: true, Intro: s.PrintProblem,
 		Compute: func(ctx context.Context, session *shell.Session) (shell.Judged, error) {
@@ -76,5 +71,5 @@ func (s *selection) sampling(config rjmcmc.Config) shell.Task {
 			config.Progress = cli.ChainProgress(session.Shown, s.problem.Design.LogJacobian())
 			return varsel.RunChains(ctx, session.Device, s.problem, config, session.Dir)
 		},
-	}
+	}, config.Validate()
 }

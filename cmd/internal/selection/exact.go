@@ -44,11 +44,7 @@ func (f *exactFlags) Begin(_ context.Context, run *application.Asked[*varsel.Rec
 	if err := problem.Validate(); err != nil {
 		return t, err
 	}
-	return s.enumeration(), nil
-}
-
-func (s *selection) enumeration() shell.Task {
 	return shell.Task{Name: "exact", Files: varsel.Files(), Intro: s.PrintProblem, Compute: func(ctx context.Context, session *shell.Session) (shell.Judged, error) {
 		return varsel.RunExact(ctx, s.problem, session.Counting("model"), session.Dir)
-	}}
+	}}, nil
 }
