@@ -41,13 +41,26 @@ func (l robust) SumColumns(y, z, sums []float64) {
 // Line makes z = (a η + b)/σ the negative residual in units of σ.
 func (student) Line(y float64) (a, b float64) { return 1, -y }
 
-// SumColumns adds −(ν + 1)/2 log(1 + z²/ν).
+// SumColumns adds −(ν + 1)/2 log(1 + z²/ν). It takes one logarithm of a product over eight rows,
+// unless the product could overflow.
 func (l student) SumColumns(_, z, sums []float64) {
 	vectors.Mul(z, z, z)
 	vectors.MulScalar(z, z, 1/l.degrees)
-	vectors.Log1p(z, z)
+	vectors.AddScalar(z, z, 1)
+	if vectors.MaxOf(z) < mostFactor {
+		for range 3 {
+			rows := len(z) / len(sums)
+			first, second := z[:(rows+1)/2*len(sums)], z[(rows+1)/2*len(sums):]
+			vectors.Mul(first[:len(second)], first[:len(second)], second)
+			z = first
+		}
+	}
+	vectors.Log(z, z)
 	addColumns(sums, z, -(l.degrees+1)/2)
 }
+
+// mostFactor is a number whose eighth power is finite.
+const mostFactor = 1e38
 
 // Line makes z equal to −η where y is 1, and to η where y is 0.
 func (logistic) Line(y float64) (a, b float64) { return 1 - 2*y, 0 }
