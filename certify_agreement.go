@@ -23,7 +23,7 @@ func check(ctx context.Context, e *evaluator, weights *weighing, cfg CertifyConf
 			return c.weights, err
 		}
 	}
-	chains, err := certifyByChains(ctx, e, c.weights.Certificate, c.cfg, longChains(cfg))
+	chains, err := certifyByChains(ctx, e, c.weights.Certificate, c.cfg, longChains(cfg, weights.Verdict == Trusted))
 	if err != nil {
 		if ctx.Err() != nil {
 			return nil, err

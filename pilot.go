@@ -117,6 +117,7 @@ func (e *evaluator) Set(logPrior, logMass []float64) error {
 // raises them again. Half and twice these values give the same answers
 // (docs/benchmarks/constants.md).
 const (
+	pilotChains     = 32
 	pilotBurnIn     = 400
 	pilotIterations = 800
 	// Chains end early once R-hat is at most pilotRHat and there are pilotESS effective draws.
@@ -136,7 +137,7 @@ func fitToChains(ctx context.Context, e *evaluator, late func() bool) error {
 	if err != nil {
 		return err
 	}
-	settings.BurnIn, settings.Iterations = pilotBurnIn, pilotIterations
+	settings.Chains, settings.BurnIn, settings.Iterations = pilotChains, pilotBurnIn, pilotIterations
 	settings.Enough = func(chains *rjmcmc.Result) bool {
 		worst := models.WorstOf(e.Target.Space(), chains)
 		return late() || worst.RHat <= pilotRHat && worst.ESS >= pilotESS

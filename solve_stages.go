@@ -364,8 +364,8 @@ func (s *solver) enlarged(before int) bool {
 	return at >= 0 && s.plan.Rounds[at].Full
 }
 
-// fresh computes a full certificate. Chains check it if Confirm is set and the weights are good
-// enough, or if nothing else is left to try. Otherwise training comes first.
+// fresh computes a full certificate. Chains check it if Confirm is set and the weights are good and
+// precise enough, or if nothing else is left to try. Otherwise training or more draws come first.
 func (s *solver) fresh(ctx context.Context, cfg CertifyConfig) (*weighing, error) {
 	few := cfg
 	few.Draws = s.draws()
@@ -373,7 +373,7 @@ func (s *solver) fresh(ctx context.Context, cfg CertifyConfig) (*weighing, error
 	switch {
 	case err != nil || visited != nil:
 		return c, err
-	case c.Verdict == Trusted && !cfg.Confirm || c.Verdict != Trusted && s.mayCollapse():
+	case c.Verdict == Trusted && (!cfg.Confirm || s.repeats(c)) || c.Verdict != Trusted && s.mayCollapse():
 		return c, nil
 	case cfg.Confirm && (c.Verdict >= Doubtful || s.plan.Full == 0) || s.plan.Last || s.exhausted() || s.plan.Unhelpful >= patience:
 		return check(ctx, s.t.evaluator, c, cfg, func(cfg CertifyConfig) (*weighing, error) {
@@ -383,6 +383,14 @@ func (s *solver) fresh(ctx context.Context, cfg CertifyConfig) (*weighing, error
 		})
 	}
 	return c, nil
+}
+
+// repeats reports whether another full certificate will follow a trusted one, because it is not
+// precise enough. Chains then need to check only the later one. With a time limit the later one may
+// not be computed.
+func (s *solver) repeats(c *weighing) bool {
+	shortage := c.Shortage(s.target.Space(), s.cfg.Precision)
+	return shortage > 1 && !s.enlarged(0) && !s.plan.Last && !s.exhausted() && s.cfg.MaxTime == 0 && s.plan.Unhelpful == 0
 }
 
 func (s *solver) fits(draws int) bool {
