@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"sync"
 
 	"gonum.org/v1/gonum/floats"
 
@@ -37,6 +38,7 @@ type births struct {
 	along   []float64 // inner products of the columns with the responses less the prior mean [C]
 	size    float64   // squared length of the responses less the prior mean, including responses that no column explains
 	total   float64   // number of observations
+	spare   sync.Pool // of *modelOdds, memory for models
 	slab    float64   // prior variance of the coefficient of a predictor
 }
 
@@ -279,7 +281,7 @@ func (s *birthState) Sweep(power float64, random *rand.Rand) (logEvidence float6
 		}
 	}
 	updated := s.logEvidence
-	s.modelOdds, s.visited = began, nil
+	s.endVisits(began)
 	if s.logEvidence = s.evidenceAt(s.logSigma); !(math.Abs(updated-s.logEvidence) <= jumpError) {
 		return math.NaN()
 	}

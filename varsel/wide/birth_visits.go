@@ -32,6 +32,17 @@ func (s *birthState) beginVisits() {
 	s.key, s.rated, s.visited = 0, false, map[uint64]*modelOdds{0: s.modelOdds}
 }
 
+// endVisits makes first, the first model of the sweep, the present one. Other states may use the
+// memory of the others.
+func (s *birthState) endVisits(first *modelOdds) {
+	for _, model := range s.visited {
+		if model != first {
+			s.spare.Put(model)
+		}
+	}
+	s.modelOdds, s.visited = first, nil
+}
+
 // after returns the model that differs from the present one in column c. If the state does not hold
 // it, known is false, and the result is memory for it.
 func (s *birthState) after(c int) (to *modelOdds, known bool) {
@@ -40,8 +51,10 @@ func (s *birthState) after(c int) (to *modelOdds, known bool) {
 		if len(s.visited) == mostVisited {
 			clear(s.visited)
 		}
-		to = newModelOdds(len(s.grown))
-		to.key, s.visited[key] = key, to
+		if to, _ = s.spare.Get().(*modelOdds); to == nil {
+			to = newModelOdds(len(s.grown))
+		}
+		to.key, to.rated, s.visited[key] = key, false, to
 	}
 	return to, known
 }
