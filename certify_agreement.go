@@ -23,7 +23,7 @@ func check(ctx context.Context, e *evaluator, weights *weighing, cfg CertifyConf
 			return c.weights, err
 		}
 	}
-	chains, err := certifyByChains(ctx, e, c.weights.Certificate, c.cfg, longChains(cfg, weights.Verdict == Trusted))
+	chains, err := certifyByChains(ctx, e, c.weights.Certificate, c.cfg, longChains(cfg))
 	if err != nil {
 		if ctx.Err() != nil {
 			return nil, err
@@ -71,10 +71,12 @@ func (c *confirmation) short(ctx context.Context) error {
 }
 
 // cover computes a new certificate by weights, with proposals at draws of the chains in regions
-// where the weights have no draws, if these regions hold enough of the posterior.
+// where the weights have no draws, if these regions hold enough of the posterior. They may hold
+// less if the certificates differ: a far mode of little mass can make most of a variance.
 func (c *confirmation) cover(chains *Certificate) error {
 	unseen, share, err := c.weights.unseenOf(chains)
-	if err != nil || !(share > verdict.DoubtfulMissed) {
+	moves := func() bool { return models.Disagreement(c.e.Target.Space(), c.weights.Certificate, chains) != "" }
+	if err != nil || !(share > verdict.DoubtfulMissed || share > 0 && moves()) {
 		return err
 	}
 	c.found.add(unseen)

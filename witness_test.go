@@ -10,15 +10,16 @@ import (
 	"github.com/transdim/vti"
 	"github.com/transdim/vti/gpu"
 	"github.com/transdim/vti/internal/logsum"
+	"github.com/transdim/vti/internal/verdict"
 	"github.com/transdim/vti/lab/testkit"
 )
 
-// copied is a conjugate model to whose posterior a copy with a tenth of the mass is added, at a
+// copied is a conjugate model to whose posterior a copy with a share of the mass is added, at a
 // distant value of the intercept. The evidences are unchanged. No draw of a flow at the larger mode
 // reaches the copy.
 type copied struct {
 	*conjugate
-	apart float64
+	apart, share float64
 }
 
 const copyShare = 0.1
@@ -35,8 +36,8 @@ func (m copied) LogJoint(codes, mask, theta *Node) *Node {
 	dim := theta.Shape().Dim(1)
 	intercept := AddScalar(SliceAxis(theta, 1, AxisElem(0)), -m.apart)
 	moved := Concatenate([]*Node{intercept, SliceAxis(theta, 1, AxisRange(1, dim))}, 1)
-	return LogAddExp(AddScalar(m.conjugate.LogJoint(codes, mask, theta), math.Log1p(-copyShare)),
-		AddScalar(m.conjugate.LogJoint(codes, mask, moved), math.Log(copyShare)))
+	return LogAddExp(AddScalar(m.conjugate.LogJoint(codes, mask, theta), math.Log1p(-m.share)),
+		AddScalar(m.conjugate.LogJoint(codes, mask, moved), math.Log(m.share)))
 }
 
 // logEvidence returns the log evidence of all models together.
@@ -50,7 +51,7 @@ func (c *conjugate) logEvidence() float64 {
 // trusted. Otherwise chains, short or long, must reveal the mode.
 func TestChainsShowWhatWeightsHaveMissed(t *testing.T) {
 	testkit.Slow(t)
-	target := copied{newConjugate(30, 2), 6}
+	target := copied{newConjugate(30, 2), 6, copyShare}
 	cfg := vti.SolveConfig{Fit: vti.Config{Seed: 3}}
 	alone, err := vti.Solve(t.Context(), openDevice(t, gpu.CPU), deceived{target}, cfg)
 	require.NoError(t, err)
@@ -83,9 +84,28 @@ func TestChainsShowWhatWeightsHaveMissed(t *testing.T) {
 	}
 }
 
+// TestChainsShowMomentsThatWeightsMiss certifies a posterior with a second mode of so little mass
+// that its absence changes no probability, but so far away that it makes most of a variance.
+func TestChainsShowMomentsThatWeightsMiss(t *testing.T) {
+	testkit.Slow(t)
+	target := copied{newConjugate(30, 2), 8, verdict.DoubtfulMissed / 2}
+	posterior, err := vti.Fit(t.Context(), openDevice(t, gpu.CPU), target, vti.Config{Seed: 3, Steps: 1})
+	require.NoError(t, err)
+	c, err := posterior.Certify(t.Context(), vti.CertifyConfig{Draws: 1 << 15, Confirm: true})
+	require.NoError(t, err)
+	require.Equal(t, vti.Trusted, c.Verdict, c.Reasons)
+	inCopy := 0.0
+	for i, weight := range c.Sample.Weight {
+		if c.Sample.Theta.At(i, 0) > target.apart/2 {
+			inCopy += weight
+		}
+	}
+	require.InDelta(t, target.share, inCopy, target.share/4)
+}
+
 // A mode that short chains found stays in the answer although longer chains miss it.
 func TestWhatShortChainsFindStaysFound(t *testing.T) {
-	target := copied{newConjugate(30, 2), 6}
+	target := copied{newConjugate(30, 2), 6, copyShare}
 	cfg := vti.SolveConfig{Fit: vti.Config{Seed: 2}, Untrained: true}
 	cfg.Certify.Short = true
 	answer, err := vti.Solve(t.Context(), openDevice(t, gpu.CPU), target, cfg)
@@ -101,7 +121,7 @@ func TestWhatShortChainsFindStaysFound(t *testing.T) {
 // parameters are weighted jointly, with proposals of the flow only, the certificate must be
 // doubtful.
 func TestWitnessesShowALostMode(t *testing.T) {
-	target := copied{newConjugate(30, 2), 6}
+	target := copied{newConjugate(30, 2), 6, copyShare}
 	posterior, err := vti.Fit(t.Context(), openDevice(t, gpu.CPU), target, vti.Config{Seed: 3, Steps: 1})
 	require.NoError(t, err)
 	code := []int32{1, 0}
