@@ -75,8 +75,8 @@ func (c *confirmation) short(ctx context.Context) error {
 // less if the certificates differ: a far mode of little mass can make most of a variance.
 func (c *confirmation) cover(chains *Certificate) error {
 	unseen, share, err := c.weights.unseenOf(chains)
-	moves := func() bool { return models.Disagreement(c.e.Target.Space(), c.weights.Certificate, chains) != "" }
-	if err != nil || !(share > verdict.DoubtfulMissed || share > 0 && moves()) {
+	enough := share > verdict.DoubtfulMissed || share > 0 && models.Disagreement(c.e.Target.Space(), c.weights.Certificate, chains) != ""
+	if err != nil || !enough {
 		return err
 	}
 	c.found.add(unseen)

@@ -225,8 +225,9 @@ func (a *Autoregressive) Sample(ctx *context.Context, uniforms *graph.Node) *gra
 	return graph.StopGradient(graph.Concatenate(drawn, 1))
 }
 
-// given returns the logits of sites given the outcomes of earlier sites in codes [B, S]. The logits
-// [B, n, K] are those of the network. Outcomes that the constraint forbids have −Inf.
+// given returns the logits of sites given the outcomes of earlier sites in codes [B, S]. The
+// network has computed the argument logits [B, n, K]. Outcomes that the constraint forbids have
+// −Inf.
 func (a *Autoregressive) given(codes *graph.Node, sites []int32, logits *graph.Node) *graph.Node {
 	all := func(of func(codes *graph.Node, site int) *graph.Node) *graph.Node {
 		list := make([]*graph.Node, len(sites))

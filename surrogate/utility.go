@@ -36,8 +36,9 @@ func (u *Utility) UnmarshalText(text []byte) error { return utilities.Unmarshal(
 // this number gives the same answers (docs/benchmarks/constants.md).
 const chunk = 1 << 10
 
-// Utilities writes u(m) of every model into dst, in the order of their index, and returns dst. beta
-// is used by UCB only, and random by Thompson only. The work is shared among processors.
+// Utilities writes u(m) of every model into dst [M], in the order of the M models of the belief,
+// and returns dst. beta is used by UCB only, and random by Thompson only. The work is shared among
+// processors.
 func Utilities(b Belief, u Utility, beta float64, random *rand.Rand, dst []float64) []float64 {
 	if u == Thompson {
 		b.Draw(random, dst)

@@ -17,7 +17,7 @@ type Active struct {
 	Scale       int         // coordinate of log σ; −1 if it is known, or there is none
 }
 
-// Include appends a coordinate whose column and prior are those of column j of the design.
+// Include appends a coordinate with the column and the prior of column j of the design.
 func (t *Regression) Include(a *Active, coordinate, j int) {
 	a.Coordinates, a.Columns, a.Places = append(a.Coordinates, coordinate), append(a.Columns, t.Columns[j]), append(a.Places, j)
 	a.Mean, a.SD = append(a.Mean, t.Mean[j]), append(a.SD, t.SD[j])

@@ -32,8 +32,8 @@ func (s *birthState) beginVisits() {
 	s.key, s.rated, s.visited = 0, false, map[uint64]*modelOdds{0: s.modelOdds}
 }
 
-// endVisits makes first, the first model of the sweep, the present one. Other states may use the
-// memory of the others.
+// endVisits makes first, the first model of the sweep, the present model. Sweeps of other states
+// may then use the memory of the other models.
 func (s *birthState) endVisits(first *modelOdds) {
 	for _, model := range s.visited {
 		if model != first {
