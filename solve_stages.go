@@ -75,7 +75,12 @@ func (s *solver) collapse(ctx context.Context) error {
 	s.say(s.plan.Why, "populations and tempered chains over models and latent variables, without parameters")
 	cfg := s.cfg.Certify
 	cfg.stream, cfg.keepModels = "collapsed", s.cfg.Untrained
-	limited, cancel := s.time.Context(ctx, budget.Collapsed)
+	cfg.late = func() bool { return budget.Passed(s.time.End(budget.FirstBirths)) }
+	part := budget.Collapsed
+	if s.plan.Born { // in the place of births and deaths
+		part = budget.Births
+	}
+	limited, cancel := s.time.Context(ctx, part)
 	defer cancel()
 	c, err := s.t.engine.Collapsed(limited, cfg.overModels())
 	switch {
@@ -99,9 +104,11 @@ func (s *solver) collapse(ctx context.Context) error {
 }
 
 // mayBear reports whether chains that add and remove members of models (births and deaths) are
-// next. Solve asks if weights are not good enough although q(m) was fitted to the models found.
+// next. Solve asks if weights are not good enough although q(m) was fitted to the models found. If
+// evidences are estimates, chains over the collapsed posterior take the place of these chains.
 func (s *solver) mayBear() bool {
-	return !s.plan.Born && !s.cfg.Untrained && s.t.engine.MayBear()
+	e := s.t.engine
+	return !s.plan.Born && !s.cfg.Untrained && (e.MayBear() || e.Known.Evidences != nil && e.MayCollapse())
 }
 
 // mostBorn is the largest number of predictors with which birth-death chains come before fits of
@@ -120,6 +127,10 @@ func (s *solver) birthsFirst() bool {
 // births certifies by birth-death chains. If the result is not trusted, Solve continues as if the
 // chains had not run.
 func (s *solver) births(ctx context.Context) error {
+	if !s.t.engine.MayBear() {
+		s.plan.Born = true
+		return s.collapse(ctx)
+	}
 	if s.last == nil { // nil in a resumed run; the models that weights found are needed below
 		var err error
 		if s.last, _, err = s.look(ctx, len(s.plan.Rounds)-1); err != nil {

@@ -30,7 +30,7 @@ func (s *solver) firstStage() stage {
 	switch {
 	case s.cfg.Fit.Begin != nil && s.cfg.Certify.Confirm: // a network's answer is usually good enough, and must be checked by chains anyway
 		return certifying
-	case s.cfg.Fit.Begin == nil && !s.cfg.Untrained && s.t.engine.MayCollapse():
+	case s.cfg.Fit.Begin == nil && !s.cfg.Untrained && s.t.engine.Known.Evidences == nil && s.t.engine.MayCollapse():
 		return collapsing
 	}
 	return checking

@@ -38,8 +38,8 @@ const (
 	// Chains stands for tempered chains over models and parameters, run if weights are not
 	// reliable.
 	Chains
-	// CollapsedChains stands for tempered chains over models and latent variables, with the
-	// parameters integrated out (Known.Collapsed). Populations of annealed states check the chains,
+	// CollapsedChains stands for tempered chains over models and latent variables
+	// (Known.Collapsed). Populations of annealed states check the chains,
 	// since there are no weights to do so.
 	CollapsedChains
 	// BirthsAndDeaths stands for chains over models that add members (such as predictors) by births

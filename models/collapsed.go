@@ -24,6 +24,11 @@ const (
 	collapsedParticles = 256
 	morePopulations    = 4
 	collapsedRounds    = 3
+	// decidedOutcome is a probability. An outcome that is rarer, or whose complement is, does not
+	// count for the effective number of states of populations: the errors of its probability are
+	// small, and a hundred such numbers, each from the differences between collapsedGroups
+	// populations, have a small minimum by chance.
+	decidedOutcome = 0.1
 	// ladderStep is the number of annealing steps between two neighbouring temperatures of the
 	// chains. Each annealing step leaves nine tenths of the draws effective, so that about half of
 	// the exchanges of states between neighbouring temperatures are accepted.
@@ -36,21 +41,34 @@ const (
 	collapsedFirst   = 512
 	collapsedLongest = 1 << 14
 	collapsedThin    = 2
+	// The same numbers for lists of a few of many items. Chains and populations are smaller,
+	// because a sweep takes about a millisecond and replaces many items of a list.
+	listParticles = 128
+	listChains    = 16
+	listBurnIn    = 128
 )
 
-// MayCollapse reports whether the engine can certify by Collapsed: the field Known.Collapsed is
-// set, Known.Evidences is not, and the space gives the mask of a single model (space.RowMasker).
+// MayCollapse reports whether the engine can certify by Collapsed and needs to: the field
+// Known.Collapsed is set, the space gives the mask of a single model (space.RowMasker), and
+// evidences of models are not known exactly.
 func (e *Engine) MayCollapse() bool {
 	_, masks := e.Space.(space.RowMasker)
-	return e.Known.Collapsed != nil && masks && e.Known.Evidences == nil
+	return e.Known.Collapsed != nil && masks && !e.Exact()
 }
 
 // Collapsed certifies by tempered chains over models and latent variables. Annealed populations of
 // states confirm the chains if the results of both agree. Chains start from two kinds of states,
 // and populations start from the prior, so that a mode that only one of the two methods finds shows
-// as a difference. q(m) is fitted to the chains, unless cfg.KeepModels is true.
+// as a difference. q(m) is fitted to the chains if it is needed, unless cfg.KeepModels is true.
 func (e *Engine) Collapsed(ctx context.Context, cfg Config) (*Certificate, error) {
 	annealing := rjmcmc.AnnealConfig{Groups: collapsedGroups, Particles: collapsedParticles}
+	settings := rjmcmc.CollapsedConfig{
+		Chains: collapsedChains, BurnIn: collapsedBurnIn, Iterations: collapsedLongest, Thin: collapsedThin, First: collapsedFirst,
+	}
+	enough := float64(EnoughESS)
+	if asItems, _ := itemsOf(e.Space); asItems.weights != nil { // lists
+		annealing.Particles, settings.Chains, settings.BurnIn, enough = listParticles, listChains, listBurnIn, birthESS
+	}
 	var populations *Certificate
 	var ladder []float64
 	for round := range collapsedRounds {
@@ -68,15 +86,15 @@ func (e *Engine) Collapsed(ctx context.Context, cfg Config) (*Certificate, error
 		}
 		annealing.Particles *= morePopulations
 	}
-	chains, err := e.chainsUntil(ctx, e.Known.Collapsed, cfg, "chains", rjmcmc.CollapsedConfig{
-		Chains: collapsedChains, BurnIn: collapsedBurnIn, Iterations: collapsedLongest, Thin: collapsedThin, First: collapsedFirst, Powers: ladder,
-	}, func(chains *rjmcmc.Result, worst rjmcmc.Summary) bool {
-		return worst.RHat <= EnoughRHat && worst.ESS >= cfg.enoughOf(EnoughESS) && chains.EvidenceResolved()
+	settings.Powers = ladder
+	chains, err := e.chainsUntil(ctx, e.Known.Collapsed, cfg, "chains", settings, func(chains *rjmcmc.Result, worst rjmcmc.Summary) bool {
+		precise := worst.ESS >= cfg.enoughOf(enough) || cfg.late() && worst.ESS >= verdict.DoubtfulESS
+		return precise && worst.RHat <= EnoughRHat && chains.EvidenceResolved()
 	})
 	if err != nil {
 		return nil, err
 	}
-	if !cfg.KeepModels {
+	if !cfg.KeepModels && !e.AnswerOnly {
 		if err := e.Q.Fit(ctx, codesOfChains(chains), nil); err != nil {
 			return nil, err
 		}
@@ -87,7 +105,10 @@ func (e *Engine) Collapsed(ctx context.Context, cfg Config) (*Certificate, error
 	}
 	certificate.Basis = CollapsedChains
 	certificate.confirmBy(e.Space, populations)
-	return certificate, nil
+	if !cfg.KeepModels && e.AnswerOnly && certificate.Verdict != Trusted { // weights of q(m) follow
+		err = e.Q.Fit(ctx, codesOfChains(chains), nil)
+	}
+	return certificate, err
 }
 
 // chainsUntil runs chains over models until the function enough returns true. It calls enough with
@@ -103,7 +124,7 @@ func (e *Engine) chainsUntil(ctx context.Context, target rjmcmc.Collapsed, cfg C
 
 // populationsCertificate returns the certificate of annealed populations, with standard errors from
 // the differences between populations. Its ESS is the smallest effective number of draws among the
-// quantities and the log evidence.
+// outcomes that are neither rare nor nearly certain (decidedOutcome).
 func (e *Engine) populationsCertificate(annealed *rjmcmc.Annealed, stream string) (*Certificate, error) {
 	sites, dim := len(e.Space.Cards()), e.Space.Dim()
 	random := e.random(stream + "/populations")
@@ -129,11 +150,11 @@ func (e *Engine) populationsCertificate(annealed *rjmcmc.Annealed, stream string
 	}
 	c.Draws = len(sample.Codes)
 	sample.Theta = mat.NewDense(c.Draws, dim, theta)
-	c.ESS = math.Min(float64(c.Draws), 1/(c.LogEvidenceSE*c.LogEvidenceSE))
+	c.ESS = float64(c.Draws)
 	outcomes, members := space.Outcomes(e.Space)
 	probability, se := sample.groupedFrequencies(outcomes, members)
 	for i, p := range probability {
-		if p >= rareOutcome && p <= 1-rareOutcome {
+		if p >= decidedOutcome && p <= 1-decidedOutcome {
 			c.ESS = math.Min(c.ESS, p*(1-p)/(se[i]*se[i]))
 		}
 	}

@@ -55,10 +55,11 @@ type Known struct {
 	// one item at a time hardly move, and no known distribution to draw and weight models from is
 	// near the posterior. It needs Evidences.
 	BirthDeath rjmcmc.Collapsed
-	// Collapsed is the posterior over models and discrete latent variables, with the parameters
-	// integrated out. It is for many latent variables, such as whether each row of data is an
-	// outlier. Each likely set of their values is a mode of the parameters, and there are more
-	// modes than a flow can learn or chains over parameters can visit.
+	// Collapsed is the posterior over models and latent variables, with the parameters integrated
+	// out, or with moves of models that integrate them out. It is for many latent variables, such
+	// as whether each row of data is an outlier. Each likely set of their values is a mode of the
+	// parameters, and there are more modes than a flow can learn or chains over parameters can
+	// visit. It is also for models of few items among thousands whose evidences are estimates.
 	Collapsed rjmcmc.Collapsed
 	// Expand returns log p(y, θ | m) at theta [D]. Unless slope is nil, it writes the first
 	// derivatives along the k coordinates of the model to slope [k], and minus the second

@@ -95,7 +95,7 @@ func certificateBasis(c *varsel.CertificateReport) (lines []string) {
 	second := "Tempered chains, which are independent of the weights, agree within their errors."
 	switch {
 	case c.Basis == vti.CollapsedChains:
-		lines = append(lines, "by tempered chains over models and outliers, coefficients integrated out")
+		lines = append(lines, "by tempered chains over models and latent variables of the rows")
 		second = "Annealed populations, which are independent of the chains, agree within their errors."
 	case c.Basis == vti.BirthsAndDeaths:
 		lines = append(lines, "by birth-death chains over models, coefficients integrated out")

@@ -12,10 +12,11 @@ import (
 	"github.com/transdim/vti/internal/stream"
 )
 
-// Collapsed is a posterior over models m and discrete latent variables a, with parameters
-// integrated out in closed form. An example of a is the set of rows that are outliers. If the
-// posterior of the parameters has a separate mode for every likely a, chains over (m, a) move
-// between these modes, unlike chains over parameters. Several goroutines may call methods at once.
+// Collapsed is a posterior over models m and latent variables a, with parameters integrated out in
+// closed form. An example of a is the set of rows that are outliers. If the posterior of the
+// parameters has a separate mode for every likely a, chains over (m, a) move between these modes,
+// unlike chains over parameters. The parameters may also be among the latent variables. Several
+// goroutines may call methods at once.
 type Collapsed interface {
 	// Prior draws a state from p(m, a).
 	Prior(random *rand.Rand) (CollapsedState, error)

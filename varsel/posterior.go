@@ -69,9 +69,11 @@ func (p *Problem) known() (known engine.Known) {
 			known.Evidences = p.aroundModes()
 		}
 		known.Expand, known.ModeStarts = heavyTailed{submodels}.expand(), heavyTailed{submodels}.modeStarts
-		if p.Slots == nil {
-			known.Collapsed = p.Target.collapse()
-		}
+	}
+	if p.Slots != nil {
+		known.Collapsed = p.Slots.augmented()
+	} else {
+		known.Collapsed = p.Target.collapse()
 	}
 	return known
 }

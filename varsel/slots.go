@@ -352,3 +352,12 @@ func (t *SlotTarget) birthDeath() rjmcmc.Collapsed {
 	}
 	return t.base.search().Births(t.code, t.active)
 }
+
+// augmented returns the posterior for births and deaths given latent precisions of the rows. It
+// returns nil if predictors have several columns, and as wide.Search.Augmented does.
+func (t *SlotTarget) augmented() rjmcmc.Collapsed {
+	if t.space.Width() != 1 {
+		return nil
+	}
+	return t.base.search().Augmented(t.code, t.active)
+}

@@ -28,18 +28,24 @@ type births struct {
 	target  Search
 	code    func(model []int) []int32            // code of a model
 	active  func(code []int32) regression.Active // the coefficients of the model of a code
-	known   *design.Products                     // inner products of the columns
+	moments *moments
 	prior   space.LogTerms
 	terms   []float64 // the log prior odds of each column, apart from the size of the model [C]; nil if all are 0
 	weights []float64 // exponentials of terms [C]
+	columns int       // number of columns
 	fixed   int       // number of columns in every model, the first ones; the column of each predictor follows
 	slots   int       // largest number of predictors
-	norms   []float64 // squared lengths of the columns [C]
-	along   []float64 // inner products of the columns with the responses less the prior mean [C]
-	size    float64   // squared length of the responses less the prior mean, including responses that no column explains
-	total   float64   // number of observations
 	spare   sync.Pool // of *modelOdds, memory for models
 	slab    float64   // prior variance of the coefficient of a predictor
+}
+
+// moments holds what births and deaths use of the rows of a table.
+type moments struct {
+	row   func(c int) []float64 // returns the inner products of a column with all columns [C]
+	norms []float64             // squared lengths of the columns [C]
+	along []float64             // inner products of the columns with the responses less the prior mean [C]
+	size  float64               // squared length of the responses less the prior mean, including responses that no column explains
+	total float64               // number of observations
 }
 
 // Settings of the process. Half and twice these values give the same answers
@@ -62,23 +68,35 @@ var vectors = kernel.VectorsOf[float64](kernel.Detect())
 // the model of a code.
 func (s Search) Births(code func(model []int) []int32, active func(code []int32) regression.Active) rjmcmc.Collapsed {
 	fixed, columns := len(s.Design.Always), s.Columns[:s.Design.Dim()]
-	b := &births{
-		target: s, code: code, active: active, known: s.Products, prior: s.prior(), fixed: fixed, slots: s.limit(),
-		norms: make([]float64, len(columns)), along: make([]float64, len(columns)),
-		size: s.Responses.Residual, total: float64(len(s.Responses.Y) + s.Responses.More), slab: s.SD[fixed] * s.SD[fixed],
+	known := s.Products
+	if known == nil {
+		known = design.NewProducts(columns, s.Responses.Y, 0)
 	}
-	if b.known == nil {
-		b.known = design.NewProducts(columns, s.Responses.Y, 0)
+	m := &moments{
+		row: known.Row, norms: make([]float64, len(columns)), along: make([]float64, len(columns)),
+		size: s.Responses.Residual, total: float64(len(s.Responses.Y) + s.Responses.More),
 	}
 	rest := slices.Clone(s.Responses.Y)
 	for j, column := range columns[:fixed] {
 		floats.AddScaled(rest, -s.Mean[j], column)
 	}
 	for c, column := range columns {
-		b.norms[c], b.along[c] = b.known.Inner(c, c), floats.Dot(column, rest)
+		m.norms[c], m.along[c] = known.Inner(c, c), floats.Dot(column, rest)
 	}
 	for _, r := range rest {
-		b.size += r * r
+		m.size += r * r
+	}
+	b := s.births(code, active)
+	b.moments = m
+	return b
+}
+
+// births returns births and deaths without moments.
+func (s Search) births(code func(model []int) []int32, active func(code []int32) regression.Active) *births {
+	fixed := len(s.Design.Always)
+	b := &births{
+		target: s, code: code, active: active, prior: s.prior(), columns: s.Design.Dim(), fixed: fixed, slots: s.limit(),
+		slab: s.SD[fixed] * s.SD[fixed],
 	}
 	if b.prior.Members != nil {
 		b.terms = append(make([]float64, fixed), b.prior.Members...)
@@ -90,28 +108,26 @@ func (s Search) Births(code func(model []int) []int32, active func(code []int32)
 
 // Prior draws a model from the prior, with log σ at its prior mean.
 func (b *births) Prior(random *rand.Rand) (rjmcmc.CollapsedState, error) {
-	var model []int
-	for predictor, in := range b.target.Prior.Draw(len(b.norms)-b.fixed, random) {
+	return b.state(b.drawModel(random))
+}
+
+func (b *births) drawModel(random *rand.Rand) (model []int) {
+	for predictor, in := range b.target.Prior.Draw(b.columns-b.fixed, random) {
 		if in {
 			model = append(model, predictor)
 		}
 	}
-	return b.state(model)
+	return model
 }
 
 // Far draws a model of the largest size.
 func (b *births) Far(random *rand.Rand) (rjmcmc.CollapsedState, error) {
-	return b.state(random.Perm(len(b.norms) - b.fixed)[:b.slots])
+	return b.state(random.Perm(b.columns - b.fixed)[:b.slots])
 }
 
 // state returns the model with the given predictors, and log σ at its prior mean or known value.
 func (b *births) state(model []int) (*birthState, error) {
-	count := len(b.norms)
-	s := &birthState{births: b, memberIndex: slices.Repeat([]int{-1}, count), logSigma: b.target.LogScale}
-	if b.target.Scale >= 0 {
-		s.logSigma = b.target.Mean[b.target.Scale]
-	}
-	s.modelOdds, s.work, s.other = newModelOdds(count), make([]float64, oddsBlock), make([]float64, oddsBlock)
+	s := b.empty(b.moments)
 	s.beginVisits()
 	for c := range b.fixed {
 		s.join(c)
@@ -125,9 +141,20 @@ func (b *births) state(model []int) (*birthState, error) {
 	return s, nil
 }
 
+// empty returns a state without a model.
+func (b *births) empty(m *moments) *birthState {
+	s := &birthState{births: b, moments: m, memberIndex: slices.Repeat([]int{-1}, b.columns), logSigma: b.target.LogScale}
+	if b.target.Scale >= 0 {
+		s.logSigma = b.target.Mean[b.target.Scale]
+	}
+	s.modelOdds, s.work, s.other = newModelOdds(b.columns), make([]float64, oddsBlock), make([]float64, oddsBlock)
+	return s
+}
+
 // birthState is a model with a noise scale.
 type birthState struct {
 	*births
+	*moments
 	*modelOdds                                       // of the model
 	visited                    map[uint64]*modelOdds // models of the present sweep, by their keys
 	members                    []int                 // columns of the members of the model, the fixed columns first
@@ -141,7 +168,7 @@ type birthState struct {
 
 func (s *birthState) join(c int) {
 	s.memberIndex[c] = len(s.members)
-	s.members, s.rowsOf = append(s.members, c), append(s.rowsOf, s.known.Row(c))
+	s.members, s.rowsOf = append(s.members, c), append(s.rowsOf, s.row(c))
 }
 
 func (s *birthState) leave(c int) {
@@ -261,15 +288,28 @@ func (s *birthState) pick(u float64) int {
 
 // Sweep runs the process for sweepTime, and then moves the noise scale.
 func (s *birthState) Sweep(power float64, random *rand.Rand) (logEvidence float64) {
+	if !s.run(sweepTime, power, random) {
+		return math.NaN()
+	}
+	s.moveScale(power, random)
+	if !s.refresh() {
+		return math.NaN()
+	}
+	return s.logEvidence
+}
+
+// run runs the process for the argument duration. It returns false if rounding errors are too
+// large.
+func (s *birthState) run(duration, power float64, random *rand.Rand) (precise bool) {
 	began := s.modelOdds
 	s.beginVisits()
-	for left := float64(sweepTime); ; {
+	for left := duration; ; {
 		if !s.rated {
 			s.rate, s.rated = s.rates(power), true
 		}
 		births, deaths := s.rate, float64(len(s.members)-s.fixed)
 		if math.IsNaN(births) { // rounding errors exceed the part of a column that the model does not explain; the caller reports this
-			return births
+			return false
 		}
 		if left -= random.ExpFloat64() / (births + deaths); left < 0 || births+deaths == 0 {
 			break
@@ -282,26 +322,27 @@ func (s *birthState) Sweep(power float64, random *rand.Rand) (logEvidence float6
 	}
 	updated := s.logEvidence
 	s.endVisits(began)
-	if s.logEvidence = s.evidenceAt(s.logSigma); !(math.Abs(updated-s.logEvidence) <= jumpError) {
-		return math.NaN()
+	s.logEvidence = s.evidenceAt(s.logSigma)
+	return math.Abs(updated-s.logEvidence) <= jumpError
+}
+
+// moveScale moves the noise scale given the model, by Metropolis steps.
+func (s *birthState) moveScale(power float64, random *rand.Rand) {
+	bits := s.target
+	if bits.Scale < 0 {
+		return
 	}
-	if bits := s.target; bits.Scale >= 0 {
-		logPrior := func(logSigma float64) float64 {
-			standard := (logSigma - bits.Mean[bits.Scale]) / bits.SD[bits.Scale]
-			return -0.5 * standard * standard
+	logPrior := func(logSigma float64) float64 {
+		standard := (logSigma - bits.Mean[bits.Scale]) / bits.SD[bits.Scale]
+		return -0.5 * standard * standard
+	}
+	for range sigmaSteps {
+		to := s.logSigma + sigmaStep*random.NormFloat64()
+		evidence := s.evidenceAt(to)
+		if -random.ExpFloat64() < power*(evidence-s.logEvidence)+logPrior(to)-logPrior(s.logSigma) {
+			s.logSigma, s.logEvidence = to, evidence
 		}
-		for range sigmaSteps {
-			to := s.logSigma + sigmaStep*random.NormFloat64()
-			evidence := s.evidenceAt(to)
-			if -random.ExpFloat64() < power*(evidence-s.logEvidence)+logPrior(to)-logPrior(s.logSigma) {
-				s.logSigma, s.logEvidence = to, evidence
-			}
-		}
 	}
-	if !s.refresh() {
-		return math.NaN()
-	}
-	return s.logEvidence
 }
 
 // Clone returns a copy.
@@ -317,14 +358,20 @@ func (s *birthState) Clone() rjmcmc.CollapsedState {
 	return &c
 }
 
+// model returns the predictors of the model with the given columns, and log p(m).
+func (b *births) model(members []int) (predictors []int, logPrior float64) {
+	predictors, logPrior = make([]int, len(members)-b.fixed), b.prior.Sizes[len(members)-b.fixed]
+	for k, c := range members[b.fixed:] {
+		predictors[k] = c - b.fixed
+		logPrior += b.prior.Member(c - b.fixed)
+	}
+	return predictors, logPrior
+}
+
 // Draw writes the model to code, and to theta a draw of the coefficients and the noise scale given
 // the model. The noise scale of the state is not used.
 func (s *birthState) Draw(random *rand.Rand, code []int32, theta []float64) (logDensity float64, err error) {
-	members, logPrior := make([]int, len(s.members)-s.fixed), s.prior.Sizes[len(s.members)-s.fixed]
-	for k, c := range s.members[s.fixed:] {
-		members[k] = c - s.fixed
-		logPrior += s.prior.Member(c - s.fixed)
-	}
+	members, logPrior := s.model(s.members)
 	copy(code, s.code(members))
 	model := s.active(code)
 	p, err := s.target.Posterior(model)

@@ -51,7 +51,10 @@ func (s *birthState) evidenceAt(logSigma float64) float64 {
 		rest -= v * v
 		logDet += math.Log(s.variance(s.members[a])) - 2*logSigma
 	}
-	return -s.total*(logSigma+halfLog2Pi) - 0.5*logDet - 0.5*max(rest, 0)*math.Exp(-2*logSigma)
+	if s.target.Scale >= 0 { // a negative sum of squares is a rounding error
+		rest = max(rest, 0)
+	}
+	return -s.total*(logSigma+halfLog2Pi) - 0.5*logDet - 0.5*rest*math.Exp(-2*logSigma)
 }
 
 // refresh computes everything anew from the model and σ. It returns false if it fails.
@@ -67,7 +70,7 @@ func (s *birthState) refresh() bool {
 		grown, linear, work, inner := s.grown[first:last], s.linear[first:last], s.work[:last-first], s.inner
 		vectors.MulScalar(grown, s.norms[first:last], s.slab*precision)
 		vectors.AddScalar(grown, grown, 1)
-		vectors.MulScalar(linear, s.births.along[first:last], precision)
+		vectors.MulScalar(linear, s.along[first:last], precision)
 		for a, row := range s.rowsOf { // row a of L⁻¹X'X
 			from := row[first:last]
 			to := inner[len(inner) : len(inner)+len(from)]
@@ -116,7 +119,7 @@ func (s *birthState) update(c int, to *modelOdds) (precise bool) {
 	var along, grown float64
 	sign := 1.0
 	if at < 0 {
-		row, along, grown = s.known.Row(c), s.linear[c], s.norms[c]
+		row, along, grown = s.row(c), s.linear[c], s.norms[c]
 		for a, other := range s.rowsOf {
 			grown -= weights[a] * other[c]
 		}
@@ -154,7 +157,7 @@ func (s *birthState) ofMember(at int) (along, grown float64) {
 	unit, all := make([]float64, k), make([]float64, k)
 	unit[at] = 1
 	for a, c := range s.members {
-		all[a] = s.births.along[c]
+		all[a] = s.along[c]
 	}
 	s.factor.SolveLower(unit)
 	s.factor.Solve(all)
