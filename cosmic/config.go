@@ -73,9 +73,10 @@ const maxBins = 256
 // Validate returns an error that names the first invalid field.
 func (c Config) Validate() error {
 	c = c.WithDefaults()
+	if err := kindNames.Check(c.Kind); err != nil {
+		return fmt.Errorf("cosmic: %w", err)
+	}
 	switch {
-	case c.Kind < Affine || c.Kind > Diagonal:
-		return fmt.Errorf("cosmic: got %v, want one of the kinds %v", c.Kind, kindNames)
 	case c.Dim < 1:
 		return fmt.Errorf("cosmic: got Dim %d, want at least 1", c.Dim)
 	case c.Features < 0:

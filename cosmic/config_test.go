@@ -47,7 +47,7 @@ func TestConfig(t *testing.T) {
 		require.NoError(t, err)
 	}
 	for message, spoil := range map[string]func(*Config){
-		"want one of the kinds":                         func(c *Config) { c.Kind = 7 },
+		"want affine, spline or diagonal":               func(c *Config) { c.Kind = 7 },
 		"got Dim 0, want at least 1":                    func(c *Config) { c.Dim = 0 },
 		"got Features -1":                               func(c *Config) { c.Features = -1 },
 		"got Layers -1, want 1 or more":                 func(c *Config) { c.Layers = -1 },
@@ -73,7 +73,7 @@ func TestConfig(t *testing.T) {
 		_, err := New(cfg)
 		require.ErrorContains(t, err, message)
 	}
-	require.Equal(t, []string{"Affine", "Spline", "Diagonal", "Kind(3)"},
+	require.Equal(t, []string{"affine", "spline", "diagonal", "cosmic.Kind(3)"},
 		[]string{Affine.String(), Spline.String(), Diagonal.String(), Kind(3).String()})
 }
 

@@ -1,9 +1,6 @@
 package cosmic
 
-import (
-	"fmt"
-	"strings"
-)
+import "github.com/transdim/vti/internal/enum"
 
 // Kind is a family of flows.
 type Kind int
@@ -19,31 +16,13 @@ const (
 	Diagonal
 )
 
-var kindNames = [...]string{"Affine", "Spline", "Diagonal"}
+var kindNames = enum.New[Kind]("kind of flow", "affine", "spline", "diagonal")
 
 // String returns the name of the kind.
-func (k Kind) String() string {
-	if k < 0 || int(k) >= len(kindNames) {
-		return fmt.Sprintf("Kind(%d)", int(k))
-	}
-	return kindNames[k]
-}
+func (k Kind) String() string { return kindNames.String(k) }
 
-// MarshalText writes the name in lower case, so that stored text does not depend on the constants.
-func (k Kind) MarshalText() ([]byte, error) {
-	if k < 0 || int(k) >= len(kindNames) {
-		return nil, fmt.Errorf("cosmic: got %v, want one of the kinds %v", k, kindNames)
-	}
-	return []byte(strings.ToLower(kindNames[k])), nil
-}
+// MarshalText returns the name of the kind.
+func (k Kind) MarshalText() ([]byte, error) { return kindNames.Marshal(k) }
 
-// UnmarshalText reads a name written by MarshalText.
-func (k *Kind) UnmarshalText(text []byte) error {
-	for i, name := range kindNames {
-		if strings.ToLower(name) == string(text) {
-			*k = Kind(i)
-			return nil
-		}
-	}
-	return fmt.Errorf("cosmic: got kind of flow %q, want affine, spline or diagonal", text)
-}
+// UnmarshalText reads the output of MarshalText.
+func (k *Kind) UnmarshalText(text []byte) error { return kindNames.Unmarshal(text, k) }

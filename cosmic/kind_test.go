@@ -22,8 +22,8 @@ func TestConfigAsText(t *testing.T) {
 		require.NoError(t, read.UnmarshalText(text))
 		require.Equal(t, kind, read)
 	}
-	require.ErrorContains(t, json.Unmarshal([]byte(`{"kind":"planar"}`), &read), `got kind of flow "planar", want affine, spline or diagonal`)
+	require.ErrorContains(t, json.Unmarshal([]byte(`{"kind":"planar"}`), &read), `unknown kind of flow "planar"; want affine, spline or diagonal`)
 	require.Error(t, json.Unmarshal([]byte(`{"kind":1}`), &read))
 	_, err = json.Marshal(Kind(9))
-	require.ErrorContains(t, err, "got Kind(9), want one of the kinds")
+	require.ErrorContains(t, err, "got the kind of flow cosmic.Kind(9), want affine, spline or diagonal")
 }

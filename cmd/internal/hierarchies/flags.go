@@ -129,7 +129,7 @@ func (f *hbmFlags) Describe(flags *pflag.FlagSet) (*regression.Record, error) {
 		record.Model.Terms = append(record.Model.Terms, prior)
 	}
 	flow := f.flow
-	flow.Flow = cmp.Or(flow.Flow, strings.ToLower(cosmic.Spline.String())) // this kind of flow has sizes of all kinds
+	flow.Flow = cmp.Or(flow.Flow, cosmic.Spline.String()) // this kind of flow has sizes of all kinds
 	var err error
 	if record.Flow, err = flow.Config(flags); err != nil {
 		return nil, err
@@ -175,7 +175,7 @@ func (f *hbmFlags) checkFamily(flags *pflag.FlagSet) error {
 func (f *hbmFlags) chooseFlow(flags *pflag.FlagSet, record *regression.Record, suits cosmic.Kind) (err error) {
 	chosen := f.flow.Flow != ""
 	if !chosen {
-		f.flow.Flow = strings.ToLower(suits.String())
+		f.flow.Flow = suits.String()
 	}
 	if record.Flow, err = f.flow.Config(flags); err != nil || f.record.Family == regression.MarginalFamily {
 		return err
