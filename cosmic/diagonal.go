@@ -2,6 +2,7 @@ package cosmic
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/gomlx/gomlx/pkg/core/graph"
 	"github.com/gomlx/gomlx/pkg/ml/context"
@@ -16,11 +17,7 @@ func (f *Flow) diagonal(ctx *context.Context, z, cond *graph.Node) []*graph.Node
 	if cond == nil {
 		return []*graph.Node{graph.ZerosLike(z), graph.ZerosLike(z)}
 	}
-	widths := make([]int, f.cfg.Layers)
-	for i := range widths {
-		widths[i] = f.cfg.Hidden
-	}
-	h := f.perceptron(ctx.In("mlp"), cond, widths)
+	h := f.perceptron(ctx.In("mlp"), cond, slices.Repeat([]int{f.cfg.Hidden}, f.cfg.Layers))
 	return []*graph.Node{
 		made.Linear(ctx.In("shift"), f.cfg.Seed, h, f.cfg.Dim, made.Zeros, made.Zeros),
 		made.Linear(ctx.In("logscale"), f.cfg.Seed, h, f.cfg.Dim, made.Zeros, made.Zeros),

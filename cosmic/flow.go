@@ -144,17 +144,17 @@ func (f *Flow) trained(ctx *context.Context, p packing, mask, feats, x *graph.No
 	if f.cfg.Kind == Diagonal {
 		s = stages{selected{mask, elementwise{f.tau, f.diagonal(ctx, x, cond)}}}
 	} else {
-		s = stages{p.pack()}
+		s = stages{p.pack}
 		for i := range f.cfg.Layers {
 			if i > 0 {
-				s = append(s, p.reverse())
+				s = append(s, p.reverse)
 			}
 			s = append(s, f.layer(ctx, i, p.active, x, cond))
 		}
 		if f.cfg.Layers%2 == 0 { // an odd number of reversals so far; one more makes an untrained flow the identity
-			s = append(s, p.reverse())
+			s = append(s, p.reverse)
 		}
-		s = append(s, p.unpack())
+		s = append(s, p.unpack)
 	}
 	return append(s, selected{mask, end})
 }

@@ -8,12 +8,11 @@ import (
 
 // packing holds the permutation P_m of proposition 2.2 for each row of a batch: the active
 // coordinates in the first d_m slots and the others after them, each group in its original order.
-// Index nodes hold positions in the flattened [B·D] array; their shape is [B·D, 1], int32.
 type packing struct {
-	active   *graph.Node // [B, D] Bool: slot s is in use, s < d_m
-	order    *graph.Node // the coordinate held by each slot: P_m
-	slots    *graph.Node // the slot that holds each coordinate: P_m^T
-	reversal *graph.Node // slot d_m-1-s for s < d_m, otherwise s: its own inverse
+	active  *graph.Node // [B, D] Bool: slot s is in use, s < d_m
+	pack    permutation // from coordinates to slots
+	unpack  permutation // from slots to coordinates
+	reverse permutation // puts the first d_m slots in reverse order
 }
 
 // newPacking computes the permutations of mask [B, D] Bool without a sort: the number of active
@@ -41,25 +40,14 @@ func newPacking(mask *graph.Node) packing {
 	active := graph.LessThan(column, used)
 	places := shapes.Make(dtypes.Int32, batch*dim)
 	held := graph.Scatter(slots, graph.Reshape(flat(column), batch*dim), places, false, true)
-	return packing{
-		active:   active,
-		slots:    slots,
-		order:    graph.Reshape(held, batch*dim, 1),
-		reversal: flat(graph.Where(active, graph.AddScalar(graph.Sub(used, column), -1), column)),
-	}
+	order := graph.Reshape(held, batch*dim, 1) // the coordinate held by each slot
+	reversal := flat(graph.Where(active, graph.AddScalar(graph.Sub(used, column), -1), column))
+	return packing{active, permutation{order, slots}, permutation{slots, order}, permutation{reversal, reversal}}
 }
 
-// pack moves x [B, D] from coordinates to slots.
-func (p packing) pack() permutation { return permutation{p.order, p.slots} }
-
-// unpack moves x [B, D] from slots to coordinates.
-func (p packing) unpack() permutation { return permutation{p.slots, p.order} }
-
-// reverse puts the first d_m slots of x [B, D] in reverse order.
-func (p packing) reverse() permutation { return permutation{p.reversal, p.reversal} }
-
 // permutation is a stage that permutes the elements of x [B, D]: element i of the result comes from
-// the flat position forth[i] of x. back [B·D, 1] is the inverse permutation.
+// the position forth[i] of the flattened x. back is the inverse permutation. Both are [B·D, 1]
+// int32.
 type permutation struct{ forth, back *graph.Node }
 
 func (p permutation) toParams(x *graph.Node) (y, logSlope *graph.Node) {

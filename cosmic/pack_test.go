@@ -25,8 +25,8 @@ func TestPacking(t *testing.T) {
 			}
 			return y
 		}
-		packed := apply(p.pack(), x)
-		return []*graph.Node{packed, p.active, apply(p.reverse(), packed), apply(p.unpack(), packed), apply(p.reverse(), apply(p.reverse(), x))}
+		packed := apply(p.pack, x)
+		return []*graph.Node{packed, p.active, apply(p.reverse, packed), apply(p.unpack, packed), apply(p.reverse, apply(p.reverse, x))}
 	})
 	require.NoError(t, err)
 	exec.SetMaxCache(-1)

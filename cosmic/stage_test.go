@@ -25,7 +25,7 @@ func TestStages(t *testing.T) {
 		logScale := graph.Const(g, [][]float64{{0.5, 1, 1.5, 2}, {0.5, 1, 1.5, 2}})
 		move := selected{mask, shiftAndScale{shift, logScale}}
 		bend := selected{mask, elementwise{affine{}, []*graph.Node{graph.OnesLike(x), graph.MulScalar(graph.OnesLike(x), -0.25)}}}
-		s := stages{p.pack(), p.reverse(), p.unpack(), move, bend}
+		s := stages{p.pack, p.reverse, p.unpack, move, bend}
 		y, logDet := s.toParams(x)
 		back, sameDet := s.toBase(y)
 		return []*graph.Node{y, logDet, back, sameDet}
