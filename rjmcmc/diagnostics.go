@@ -34,7 +34,7 @@ const fewestDraws = 4
 func Summarise(chains [][]float64) Summary {
 	var s Summary
 	s.Mean, s.SD = stat.MeanStdDev(slices.Concat(chains...), nil)
-	if constant(chains) {
+	if distinct(chains) == 1 {
 		s.SD, s.RHat, s.ESS = 0, math.NaN(), math.NaN()
 		return s
 	}
@@ -43,7 +43,7 @@ func Summarise(chains [][]float64) Summary {
 		return s
 	}
 	halves := split(chains)
-	if atMostTwoValues(halves) { // ranks and distances from the median then change nothing
+	if distinct(halves) <= 2 { // ranks and distances from the median then change nothing
 		s.RHat, s.ESS = plainRHat(halves), effectiveSize(halves)
 		s.MCSE = s.SD / math.Sqrt(s.ESS)
 		return s
@@ -157,7 +157,7 @@ func effectiveSize(chains [][]float64) float64 {
 // their average rank. Values with at most two distinct ones stay unchanged, since the map would
 // be affine and would change no result.
 func rankNormalise(chains [][]float64) [][]float64 {
-	if atMostTwoValues(chains) {
+	if distinct(chains) <= 2 {
 		return chains
 	}
 	n, flat := len(chains[0]), rank.Mid(slices.Concat(chains...))
@@ -171,32 +171,22 @@ func rankNormalise(chains [][]float64) [][]float64 {
 	return out
 }
 
-func constant(chains [][]float64) bool {
-	for _, chain := range chains {
-		for _, v := range chain {
-			if v != chains[0][0] {
-				return false
-			}
-		}
-	}
-	return true
-}
-
-func atMostTwoValues(chains [][]float64) bool {
-	first := chains[0][0]
+// distinct returns the number of different values, or 3 if there are more than two.
+func distinct(chains [][]float64) int {
+	first, count := chains[0][0], 1
 	second := first
 	for _, chain := range chains {
 		for _, v := range chain {
 			switch {
 			case v == first || v == second:
-			case second == first:
-				second = v
+			case count == 1:
+				second, count = v, 2
 			default:
-				return false
+				return 3
 			}
 		}
 	}
-	return true
+	return count
 }
 
 // R-hat counts as falling with the length n of the chains if R-hat − 1 falls at least as fast as
