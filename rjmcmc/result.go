@@ -1,9 +1,12 @@
 package rjmcmc
 
 import (
-	"encoding/binary"
+	"cmp"
 	"math"
 	"slices"
+
+	"github.com/transdim/vti/internal/rank"
+	"github.com/transdim/vti/space"
 )
 
 // Info counts proposals and exchanges after burn-in.
@@ -199,15 +202,8 @@ type Model struct {
 // limit 0 lists all. Each model in the list costs a pass over the draws.
 func (r *Result) Models(limit int) []Model {
 	models, numbers := r.visited()
-	order := make([]int32, len(models))
-	for i := range order {
-		order[i] = int32(i)
-	}
-	slices.SortFunc(order, func(a, b int32) int {
-		if models[a].Draws != models[b].Draws {
-			return models[b].Draws - models[a].Draws
-		}
-		return slices.Compare(models[a].Codes, models[b].Codes)
+	order := rank.Order(len(models), func(a, b int) int {
+		return cmp.Or(models[b].Draws-models[a].Draws, slices.Compare(models[a].Codes, models[b].Codes))
 	})
 	if limit > 0 && limit < len(order) {
 		order = order[:limit]
@@ -228,18 +224,15 @@ func (r *Result) Visited() int {
 
 // visited lists the models in order of appearance; numbers holds, for each draw, the position of
 // its model in the list.
-func (r *Result) visited() (models []Model, numbers []int32) {
-	numbers = make([]int32, r.Draws())
-	known := map[string]int32{}
-	key := make([]byte, 4*r.Sites)
+func (r *Result) visited() (models []Model, numbers []int) {
+	numbers = make([]int, r.Draws())
+	known := map[string]int{}
 	for d := range r.Draws() {
-		for s, outcome := range r.Codes(d) {
-			binary.BigEndian.PutUint32(key[4*s:], uint32(outcome))
-		}
-		n, ok := known[string(key)]
+		key := space.Key(r.Codes(d))
+		n, ok := known[key]
 		if !ok {
-			n = int32(len(models))
-			known[string(key)] = n
+			n = len(models)
+			known[key] = n
 			models = append(models, Model{Codes: slices.Clone(r.Codes(d))})
 		}
 		numbers[d] = n
