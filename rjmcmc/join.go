@@ -33,12 +33,10 @@ func Join(runs ...*Result) (*Result, error) {
 		unmoved := 0
 		for _, r := range runs {
 			at := r.Draws()/r.Chains - kept + k
-			draws := at * r.Chains
-			joined.codes = append(joined.codes, r.codes[draws*r.Sites:(draws+r.Chains)*r.Sites]...)
-			joined.theta = append(joined.theta, r.theta[draws*r.Dim:(draws+r.Chains)*r.Dim]...)
-			joined.mask = append(joined.mask, r.mask[draws*r.Dim:(draws+r.Chains)*r.Dim]...)
-			joined.LogDensity = append(joined.LogDensity, r.LogDensity[draws:draws+r.Chains]...)
-			unmoved += r.atStart[at]
+			draws := r.between(at, at+1)
+			joined.codes, joined.theta, joined.mask = append(joined.codes, draws.codes...), append(joined.theta, draws.theta...), append(joined.mask, draws.mask...)
+			joined.LogDensity = append(joined.LogDensity, draws.LogDensity...)
+			unmoved += draws.unmoved()
 		}
 		joined.atStart = append(joined.atStart, unmoved)
 	}

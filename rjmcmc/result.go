@@ -109,15 +109,19 @@ func (r *Result) record(p *population, atStart []bool) {
 }
 
 // First returns the result of the first n draws of each chain. The draws share memory with r.
-func (r *Result) First(n int) *Result {
-	first := *r
-	draws := n * r.Chains
-	first.codes, first.theta, first.mask = r.codes[:draws*r.Sites], r.theta[:draws*r.Dim], r.mask[:draws*r.Dim]
-	first.LogDensity, first.atStart = r.LogDensity[:draws], r.atStart[:n]
+func (r *Result) First(n int) *Result { return r.between(0, n) }
+
+// between returns the result of the draws from first to last-1 of each chain, which share memory
+// with r.
+func (r *Result) between(first, last int) *Result {
+	some := *r
+	from, to := first*r.Chains, last*r.Chains
+	some.codes, some.theta, some.mask = r.codes[from*r.Sites:to*r.Sites], r.theta[from*r.Dim:to*r.Dim], r.mask[from*r.Dim:to*r.Dim]
+	some.LogDensity, some.atStart = r.LogDensity[from:to], r.atStart[first:last]
 	if len(r.ladder) > 1 {
-		first.tilt = r.tilt[:draws*len(r.ladder)]
+		some.tilt = r.tilt[from*len(r.ladder) : to*len(r.ladder)]
 	}
-	return &first
+	return &some
 }
 
 // Draws returns N, the number of kept draws over all chains.

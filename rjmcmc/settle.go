@@ -30,20 +30,11 @@ func (r *Result) settle() {
 	lowest := 2*settled[0] - settled[len(settled)/2]
 	for i := half - 1; i >= 0; i-- {
 		if r.atStart[i] > 0 && !stuck || slices.Min(r.LogDensity[i*r.Chains:(i+1)*r.Chains]) < lowest {
-			r.discard(i + 1)
+			*r = *r.between(i+1, len(r.atStart))
+			r.discarded += i + 1
 			return
 		}
 	}
-}
-
-func (r *Result) discard(n int) {
-	draws := n * r.Chains
-	r.codes, r.theta, r.mask, r.LogDensity = r.codes[draws*r.Sites:], r.theta[draws*r.Dim:], r.mask[draws*r.Dim:], r.LogDensity[draws:]
-	if len(r.ladder) > 1 {
-		r.tilt = r.tilt[draws*len(r.ladder):]
-	}
-	r.atStart = r.atStart[n:]
-	r.discarded += n
 }
 
 // unmoved returns the number of kept draws that are starting points.
