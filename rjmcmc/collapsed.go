@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"slices"
 
 	"github.com/transdim/vti/internal/parallel"
 	"github.com/transdim/vti/internal/stream"
@@ -74,24 +73,22 @@ func RunCollapsed(ctx context.Context, c Collapsed, sites int, mask func(code []
 	}
 	next := cmp.Or(cfg.First, cfg.Iterations)
 	for done := 0; done < cfg.Iterations; next = done + max(done/2/cfg.Thin, 1)*cfg.Thin {
-		n := (min(next, cfg.Iterations) - done) / cfg.Thin
-		if err := parallel.Do(cfg.Chains, func(k int) error { return chains[k].run(ctx, n, cfg.Thin, sites, dim) }); err != nil {
+		first, n := r.Draws(), (min(next, cfg.Iterations)-done)/cfg.Thin*cfg.Chains
+		r.codes, r.theta, r.mask = extended(r.codes, n*sites), extended(r.theta, n*dim), extended(r.mask, n*dim)
+		r.LogDensity, r.tilt, r.atStart = extended(r.LogDensity, n), extended(r.tilt, n*len(cfg.Powers)), extended(r.atStart, n/cfg.Chains)
+		err := parallel.Do(cfg.Chains, func(k int) error {
+			for d := first + k; d < first+n; d += cfg.Chains {
+				if err := chains[k].draw(ctx, r, d); err != nil {
+					return err
+				}
+				mask(r.Codes(d), r.Mask(d))
+			}
+			return nil
+		})
+		if err != nil {
 			return nil, once(ctx, fmt.Sprintf("iteration %d to %d", done+1, min(next, cfg.Iterations)), err)
 		}
 		done = min(next, cfg.Iterations)
-		for i := range n {
-			for _, chain := range chains {
-				code := chain.codes[i*sites : (i+1)*sites]
-				r.codes, r.theta, r.mask = append(r.codes, code...), append(r.theta, chain.theta[i*dim:(i+1)*dim]...), append(r.mask, mask(code, nil)...)
-				r.LogDensity = append(r.LogDensity, chain.logDensity[i])
-			}
-			for t := range cfg.Powers {
-				for _, chain := range chains {
-					r.tilt = append(r.tilt, chain.tilt[i*len(cfg.Powers)+t])
-				}
-			}
-			r.atStart = append(r.atStart, 0)
-		}
 		if cfg.Progress != nil {
 			cfg.Progress(done, cfg.Iterations)
 		}
@@ -102,6 +99,9 @@ func RunCollapsed(ctx context.Context, c Collapsed, sites int, mask func(code []
 	return r, nil
 }
 
+// extended returns a list with n zeros appended.
+func extended[T any](list []T, n int) []T { return append(list, make([]T, n)...) }
+
 // once returns an error that contains the text place if ctx was cancelled, and err otherwise.
 func once(ctx context.Context, place string, err error) error {
 	if stopped := ctx.Err(); stopped != nil {
@@ -110,16 +110,13 @@ func once(ctx context.Context, place string, err error) error {
 	return err
 }
 
-// collapsedChain is one chain with the draws kept since the last call of run.
+// collapsedChain is one chain with its copies at all powers.
 type collapsedChain struct {
-	random           *rand.Rand
-	powers           []float64
-	states           []CollapsedState
-	logEvidence      []float64
-	done             int
-	codes            []int32
-	theta            []float64
-	logDensity, tilt []float64
+	random      *rand.Rand
+	powers      []float64
+	states      []CollapsedState
+	logEvidence []float64
+	done        int
 }
 
 func newCollapsedChain(ctx context.Context, c Collapsed, k int, cfg CollapsedConfig) (*collapsedChain, error) {
@@ -166,21 +163,16 @@ func (chain *collapsedChain) iterate(ctx context.Context) error {
 	return nil
 }
 
-// run makes n·thin iterations and keeps the state after every thin-th iteration.
-func (chain *collapsedChain) run(ctx context.Context, n, thin, sites, dim int) error {
-	chain.codes, chain.theta = slices.Grow(chain.codes[:0], n*sites)[:n*sites], slices.Grow(chain.theta[:0], n*dim)[:n*dim]
-	chain.logDensity, chain.tilt = chain.logDensity[:0], chain.tilt[:0]
-	for i := range n {
-		for range thin {
-			if err := chain.iterate(ctx); err != nil {
-				return err
-			}
-		}
-		logDensity, err := chain.states[0].Draw(chain.random, chain.codes[i*sites:(i+1)*sites], chain.theta[i*dim:(i+1)*dim])
-		if err != nil {
+// draw makes r.Thin iterations and then writes draw d of r.
+func (chain *collapsedChain) draw(ctx context.Context, r *Result, d int) (err error) {
+	for range r.Thin {
+		if err := chain.iterate(ctx); err != nil {
 			return err
 		}
-		chain.logDensity, chain.tilt = append(chain.logDensity, logDensity), append(chain.tilt, chain.logEvidence...)
 	}
-	return nil
+	for t, logEvidence := range chain.logEvidence {
+		r.tilt[(d/r.Chains*len(chain.powers)+t)*r.Chains+d%r.Chains] = logEvidence
+	}
+	r.LogDensity[d], err = chain.states[0].Draw(chain.random, r.Codes(d), r.Theta(d))
+	return err
 }
