@@ -15,7 +15,7 @@ import (
 
 // checkpointFormat is the format of files that hold chains. The payload consists of the fields that
 // [sampler.transcribe] lists, in its order.
-var checkpointFormat = checkpoint.Format{Name: "checkpoint of chains", Magic: "vti.chns", Version: 4}
+var checkpointFormat = checkpoint.Format{Name: "checkpoint of chains", Magic: "vti.chns", Version: 5}
 
 type checkpointHeader struct {
 	Version  int             `json:"version"`

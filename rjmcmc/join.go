@@ -70,15 +70,10 @@ func (r *Result) joinedEvidence() (value, se float64) {
 	return value, math.Sqrt(math.Max(squaredErrors/n, between) / n)
 }
 
-// storedResult is the form of a Result in a file, without joined runs and Tuning.
-type storedResult struct {
-	Chains, Sites, Dim, BurnIn, Thin int
-	LogDensity, Ladder, Tilt, Theta  []float64
-	AtStart                          []int
-	Discarded                        int
-	Codes                            []int32
-	Mask                             []bool
-	Info                             Info
+// transcribe lists the fields of a Result in a file: all but joined runs and Tuning.
+func (r *Result) transcribe(t *transcript) {
+	t.fields(&r.Chains, &r.Sites, &r.Dim, &r.BurnIn, &r.Thin, &r.LogDensity, &r.Info)
+	t.fields(&r.ladder, &r.tilt, &r.theta, &r.atStart, &r.discarded, &r.codes, &r.mask)
 }
 
 // GobEncode implements [gob.GobEncoder]. It fails for joined results, and does not encode Tuning.
@@ -87,21 +82,15 @@ func (r *Result) GobEncode() ([]byte, error) {
 		return nil, errors.New("rjmcmc: joined runs cannot be encoded")
 	}
 	var encoded bytes.Buffer
-	err := gob.NewEncoder(&encoded).Encode(storedResult{
-		r.Chains, r.Sites, r.Dim, r.BurnIn, r.Thin, r.LogDensity, r.ladder, r.tilt, r.theta, r.atStart, r.discarded, r.codes, r.mask, r.Info,
-	})
-	return encoded.Bytes(), err
+	t := transcript{encoder: gob.NewEncoder(&encoded)}
+	r.transcribe(&t)
+	return encoded.Bytes(), t.err
 }
 
 // GobDecode implements [gob.GobDecoder].
 func (r *Result) GobDecode(encoded []byte) error {
-	var s storedResult
-	if err := gob.NewDecoder(bytes.NewReader(encoded)).Decode(&s); err != nil {
-		return err
-	}
-	*r = Result{
-		Chains: s.Chains, Sites: s.Sites, Dim: s.Dim, BurnIn: s.BurnIn, Thin: s.Thin, LogDensity: s.LogDensity, Info: s.Info,
-		ladder: s.Ladder, tilt: s.Tilt, theta: s.Theta, atStart: s.AtStart, discarded: s.Discarded, codes: s.Codes, mask: s.Mask,
-	}
-	return nil
+	*r = Result{}
+	t := transcript{decoder: gob.NewDecoder(bytes.NewReader(encoded))}
+	r.transcribe(&t)
+	return t.err
 }
