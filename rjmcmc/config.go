@@ -112,16 +112,10 @@ func (c Config) Validate() error {
 
 // fits returns an error if a start is not a model of the space.
 func (c Config) fits(sp space.Space) error {
-	cards := sp.Cards()
 	lists, isList := sp.(list)
 	for i, code := range c.Starts {
-		if len(code) != len(cards) {
-			return fmt.Errorf("rjmcmc: Starts[%d] has %s, want %d", i, english.Count(len(code), "site"), len(cards))
-		}
-		for site, outcome := range code {
-			if outcome < 0 || int(outcome) >= cards[site] {
-				return fmt.Errorf("rjmcmc: Starts[%d] has outcome %d at site %d, want 0 to %d", i, outcome, site, cards[site]-1)
-			}
+		if err := space.CheckCode(sp, code); err != nil {
+			return fmt.Errorf("rjmcmc: Starts[%d]: %w", i, err)
 		}
 		if isList && !lists.Valid(code) {
 			return fmt.Errorf("rjmcmc: Starts[%d] = %v is not an ascending list of items below %d", i, code, lists.Items())

@@ -289,5 +289,5 @@ func TestStarts(t *testing.T) {
 	assert.NoError(t, run(Config{Starts: [][]int32{empty, two}}))
 	assert.ErrorContains(t, run(Config{Starts: [][]int32{{5, 2, 7, 7}}}), "not an ascending list")
 	assert.ErrorContains(t, run(Config{Starts: [][]int32{{1}}}), "1 site, want 4")
-	assert.ErrorContains(t, run(Config{Starts: [][]int32{{1, 2, 3, 8}}}), "outcome 8 at site 3")
+	assert.ErrorContains(t, run(Config{Starts: [][]int32{{1, 2, 3, 8}}}), "Starts[0]: site 3: got outcome 8, want 0 to 7")
 }
