@@ -30,7 +30,11 @@ func (s *solver) nextWork(last SolveRound, perStep, perDraw float64) string {
 	steps := s.t.config.Steps
 	switch {
 	case s.plan.CutShort:
-		limit := s.time.Of(budget.Collapsed).Round(time.Second / 10)
+		part := budget.Collapsed
+		if s.plan.Born {
+			part = budget.Births
+		}
+		limit := s.time.Of(part).Round(time.Second / 10)
 		return fmt.Sprintf("more time: populations and chains over models and latent variables, which need no training, were stopped after %v", limit)
 	case s.t.engine.Known.Evidences != nil && !s.plan.ByDraws && s.plan.Unhelpful < patience:
 		return "another fit of q(m) to the models found, and weights of new draws" + about(s.longest()) + s.lacking()

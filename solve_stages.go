@@ -72,35 +72,46 @@ func (s *solver) mayCollapse() bool {
 // trusted, weights and training follow. The weights must then cover the regions that the chains
 // over the collapsed posterior found.
 func (s *solver) collapse(ctx context.Context) error {
-	s.say(s.plan.Why, "populations and tempered chains over models and latent variables, without parameters")
-	cfg := s.cfg.Certify
-	cfg.stream, cfg.keepModels = "collapsed", s.cfg.Untrained
-	cfg.late = func() bool { return budget.Passed(s.time.End(budget.FirstBirths)) }
 	part := budget.Collapsed
-	if s.plan.Born { // in the place of births and deaths
+	if s.plan.Next == birthing { // in the place of births and deaths
 		part = budget.Births
 	}
+	return s.chainsOverModels(ctx, "collapsed", "populations and tempered chains over models and latent variables, without parameters", part, s.t.engine.Collapsed)
+}
+
+// chainsOverModels certifies by the function certify, with random numbers of a stream, up to the
+// end of a part of the time limit. If the result is not trusted, Solve continues with weights.
+func (s *solver) chainsOverModels(ctx context.Context, stream, description string, part budget.Part, certify func(context.Context, models.Config) (*models.Certificate, error)) error {
+	s.say(s.plan.Why, description)
+	cfg := s.cfg.Certify
+	cfg.stream, cfg.keepModels = stream, s.cfg.Untrained
+	cfg.late = func() bool { return budget.Passed(s.time.End(budget.FirstBirths)) }
 	limited, cancel := s.time.Context(ctx, part)
 	defer cancel()
-	c, err := s.t.engine.Collapsed(limited, cfg.overModels())
-	switch {
-	case ctx.Err() != nil:
+	c, err := certify(limited, cfg.overModels())
+	if ctx.Err() != nil {
 		return s.stopped(err)
+	}
+	work, next := Starting, "weights of q"
+	if s.plan.Next == birthing {
+		s.plan.Born, work, next = true, Refining, "weights over models"
+	}
+	switch {
 	case errors.Is(err, context.DeadlineExceeded):
-		s.plan.CutShort = true
-		return s.setStage(checking, Starting, "that took too long", "weights of q")
+		s.plan.CutShort = !s.t.engine.MayBear()
+		return s.setStage(checking, work, "that took too long", next)
 	case err != nil:
-		return s.setStage(checking, Starting, "that failed ("+err.Error()+")", "weights of q")
+		return s.setStage(checking, work, "that failed ("+err.Error()+")", next)
 	}
 	w := &weighing{Certificate: c}
-	if c.Verdict != Trusted {
+	if c.Verdict != Trusted && !s.t.engine.MayBear() {
 		w.witnesses.add(testimony(c))
 	}
 	s.report(w, true)
 	if s.best, s.last = w, w; c.Verdict == Trusted {
 		return s.setStage(finished, Weighing, "done", c.Verdict.String())
 	}
-	return s.setStage(checking, Starting, c.Reasons[0], "weights of q")
+	return s.setStage(checking, work, c.Reasons[0], next)
 }
 
 // mayBear reports whether chains that add and remove members of models (births and deaths) are
@@ -124,11 +135,9 @@ func (s *solver) birthsFirst() bool {
 	return s.t.engine.AnswerOnly && s.mayBear() && count <= mostBorn
 }
 
-// births certifies by birth-death chains. If the result is not trusted, Solve continues as if the
-// chains had not run.
+// births certifies by birth-death chains, or in their place by the collapsed posterior.
 func (s *solver) births(ctx context.Context) error {
 	if !s.t.engine.MayBear() {
-		s.plan.Born = true
 		return s.collapse(ctx)
 	}
 	if s.last == nil { // nil in a resumed run; the models that weights found are needed below
@@ -137,36 +146,19 @@ func (s *solver) births(ctx context.Context) error {
 			return s.stopped(err)
 		}
 	}
-	s.say(s.plan.Why, "birth-death chains over models")
-	cfg := s.cfg.Certify
-	cfg.stream, cfg.keepModels = "births", s.cfg.Untrained
-	cfg.late = func() bool { return budget.Passed(s.time.End(budget.FirstBirths)) }
-	limited, cancel := s.time.Context(ctx, budget.Births)
-	defer cancel()
-	visited := s.t.engine.Visit()
-	if _, err := visited.Add(ctx, models.CodesOf(s.last.Models), nil); err != nil { // the models that weights found
+	visited, last := s.t.engine.Visit(), s.last.Certificate
+	if _, err := visited.Add(ctx, models.CodesOf(last.Models), nil); err != nil { // the models that weights found
 		return s.stopped(err)
 	}
-	c, err := visited.Births(limited, cfg.overModels())
-	if ctx.Err() != nil {
-		return s.stopped(err)
-	}
-	s.plan.Born = true
-	switch {
-	case errors.Is(err, context.DeadlineExceeded):
-		return s.setStage(checking, Refining, "that took too long", "weights over models")
-	case err != nil:
-		return s.setStage(checking, Refining, "that failed ("+err.Error()+")", "weights over models")
-	}
-	if missed := models.MissedByChains(s.last.Certificate, c); missed != "" {
-		c.Lower(Doubtful, "birth-death chains missed what weights found: %s", missed)
-	}
-	w := &weighing{Certificate: c}
-	s.report(w, true)
-	if s.best, s.last = w, w; c.Verdict == Trusted {
-		return s.setStage(finished, Weighing, "done", c.Verdict.String())
-	}
-	return s.setStage(checking, Refining, c.Reasons[0], "weights over models")
+	return s.chainsOverModels(ctx, "births", "birth-death chains over models", budget.Births, func(ctx context.Context, cfg models.Config) (*models.Certificate, error) {
+		c, err := visited.Births(ctx, cfg)
+		if err == nil {
+			if missed := models.MissedByChains(last, c); missed != "" {
+				c.Lower(Doubtful, "birth-death chains missed what weights found: %s", missed)
+			}
+		}
+		return c, err
+	})
 }
 
 // needsPilot reports whether q(m) is an untrained network from which models will be drawn.
