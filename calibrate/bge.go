@@ -4,7 +4,6 @@ import (
 	"math"
 	"math/rand/v2"
 
-	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
@@ -20,20 +19,11 @@ const (
 	BGeScale   = 0.5
 )
 
-// drawBGe draws the values of a node given the values of its parents, and returns them with the
-// weights of the parents.
-func drawBGe(parents [][]float64, rows int, random *rand.Rand) (column, weights []float64) {
-	shape := (BGeDegrees + float64(len(parents)) + 1) / 2
+// drawBGe draws the values of a node given the effects of its parents, and returns them with the
+// weights of the effects. numbers is the number of numeric parents.
+func drawBGe(effects [][]float64, numbers, rows int, random *rand.Rand) (column, weights []float64) {
+	shape := (BGeDegrees + float64(numbers) + 1) / 2
 	sigma := math.Sqrt(BGeScale / 2 / distuv.Gamma{Alpha: shape, Beta: 1, Src: random}.Rand())
-	column = make([]float64, rows)
 	level := sigma / math.Sqrt(BGeMean) * random.NormFloat64()
-	for i := range column {
-		column[i] = level + sigma*random.NormFloat64()
-	}
-	for _, parent := range parents {
-		w := sigma / math.Sqrt(BGeScale) * random.NormFloat64()
-		weights = append(weights, w)
-		floats.AddScaled(column, w, parent)
-	}
-	return column, weights
+	return drawLinear(effects, rows, level, sigma, sigma/math.Sqrt(BGeScale), random)
 }

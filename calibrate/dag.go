@@ -131,9 +131,9 @@ func (d Dag) drawNumbers(parents []int, weights *mat.Dense, random *rand.Rand) [
 		}
 		var slopes []float64
 		if model.Mechanism == dag.BGe {
-			columns[j], slopes = drawBGe(values, d.Rows, random)
+			columns[j], slopes = drawBGe(values, len(values), d.Rows, random)
 		} else {
-			columns[j], slopes = drawLinear(values, d.Rows, model.Sigma, cmp.Or(model.PriorSD, 1), random)
+			columns[j], slopes = drawLinear(values, d.Rows, 0, model.Sigma, cmp.Or(model.PriorSD, 1), random)
 		}
 		for c, i := range from {
 			weights.Set(i, j, slopes[c])
@@ -142,11 +142,12 @@ func (d Dag) drawNumbers(parents []int, weights *mat.Dense, random *rand.Rand) [
 	return columns
 }
 
-// drawLinear draws the column of a node, given its parents, and the weights of the parents.
-func drawLinear(parents [][]float64, rows int, sigma, priorSD float64, random *rand.Rand) (column, weights []float64) {
+// drawLinear draws the column of a node with the given level, given its parents, and the weights of
+// the parents.
+func drawLinear(parents [][]float64, rows int, level, sigma, priorSD float64, random *rand.Rand) (column, weights []float64) {
 	column = make([]float64, rows)
 	for i := range column {
-		column[i] = sigma * random.NormFloat64()
+		column[i] = level + sigma*random.NormFloat64()
 	}
 	for _, parent := range parents {
 		w := priorSD * random.NormFloat64()

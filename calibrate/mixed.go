@@ -8,7 +8,6 @@ import (
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/stat"
-	"gonum.org/v1/gonum/stat/distuv"
 
 	"github.com/transdim/vti/internal/logsum"
 	"github.com/transdim/vti/internal/pick"
@@ -58,21 +57,14 @@ func (c *MixedColumn) draw(parents []MixedColumn, rows int, random *rand.Rand) {
 	c.Values = make([]float64, rows)
 	if c.Levels == 0 {
 		numbers := 0
+		var effects [][]float64
 		for _, parent := range parents {
 			if parent.Levels == 0 {
 				numbers++
 			}
+			effects = append(effects, parent.Effects()...)
 		}
-		sigma := math.Sqrt(BGeScale / 2 / distuv.Gamma{Alpha: (BGeDegrees + float64(numbers) + 1) / 2, Beta: 1, Src: random}.Rand())
-		level := sigma / math.Sqrt(BGeMean) * random.NormFloat64()
-		for i := range c.Values {
-			c.Values[i] = level + sigma*random.NormFloat64()
-		}
-		for _, parent := range parents {
-			for _, effect := range parent.Effects() {
-				floats.AddScaled(c.Values, sigma/math.Sqrt(BGeScale)*random.NormFloat64(), effect)
-			}
-		}
+		c.Values, _ = drawBGe(effects, numbers, rows, random)
 		return
 	}
 	logits := make([][]float64, rows)
