@@ -79,7 +79,7 @@ func LoadAmortized(device *gpu.Device, model *Model, data Values, cfg Config) (*
 		return nil, err
 	}
 	p.config.Seed = draws
-	if p.step, err = checkpoint.RestoreVariables(cfg.Checkpoint, p.variables, info.Settings); err != nil {
+	if p.step, err = checkpoint.RestoreVariables(cfg.Checkpoint, p.graphs.Variables, info.Settings); err != nil {
 		return nil, err
 	}
 	if p.family.reader() == nil {

@@ -103,7 +103,7 @@ func fitModel(ctx gocontext.Context, device *gpu.Device, model *Model, data Valu
 	if trained == nil {
 		return nil, err
 	}
-	p.variables, p.step = trained.Beginning().Weights.In(evaluate.FlowScope), trained.Steps()
+	p.graphs.Variables, p.step = trained.Beginning().Weights.In(evaluate.FlowScope), trained.Steps()
 	return p, err
 }
 

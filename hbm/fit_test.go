@@ -103,7 +103,7 @@ func TestReducedELBOIsUnbiased(t *testing.T) {
 	s, err := newSelector(m, map[*Plate]int{plates["school"]: 2, plates["pupil"]: 2, plates["year"]: 2})
 	require.NoError(t, err)
 	const selections, draws = 400, 16
-	exec, err := context.NewExecAny(p.device.Backend(), p.variables, func(ctx *context.Context, inputs []*Node) []*Node {
+	exec, err := context.NewExecAny(p.graphs.Device.Backend(), p.graphs.Variables, func(ctx *context.Context, inputs []*Node) []*Node {
 		r := p.feed.replica(s, inputs)
 		elbo := func(r *replica) *Node { // reduced (PAVI eq. 5 and 6)
 			logJoint, logQ := p.densities(ctx, r, draws)
@@ -139,7 +139,7 @@ func TestStepsTouchSelectedEncodings(t *testing.T) {
 		return s.draw(stream.Rand(0, fmt.Sprintf("plates/%d", step))).members[e.model.plates[0]]
 	}
 	table := func(p *Posterior) []float32 {
-		variable := p.variables.In(e.groupMean.scope()).GetVariable(encodingsName)
+		variable := p.graphs.Variables.In(e.groupMean.scope()).GetVariable(encodingsName)
 		require.NotNil(t, variable)
 		value, err := variable.Value()
 		require.NoError(t, err)

@@ -13,8 +13,8 @@ import (
 
 	vti "github.com/transdim/vti"
 	"github.com/transdim/vti/gpu"
+	"github.com/transdim/vti/internal/evaluate"
 	"github.com/transdim/vti/internal/stream"
-	"github.com/transdim/vti/internal/train"
 	"github.com/transdim/vti/space"
 )
 
@@ -224,16 +224,14 @@ func together(list []*latent, parts map[*Variable]*Node) *Node {
 // Draws returns the values of all latent variables at the draws of a certificate, in the order of
 // the draws and with their weights. Numbers that a model lacks have the values described at Target.
 func (t *Target) Draws(device *gpu.Device, sample *vti.WeightedSample) (*Draws, error) {
-	exec, err := NewExecAny(device.Backend(), func(inputs []*Node) []*Node {
+	graphs := evaluate.Graphs{Device: device}
+	graph := func(_ *vti.Context, inputs []*Node) []*Node {
 		r, _ := t.replicaAt(t.space.Mask(inputs[0]), inputs[1])
 		var outputs []*Node
 		for _, v := range t.model.Latents() {
 			outputs = append(outputs, drawsFirst(r, v))
 		}
 		return outputs
-	})
-	if err != nil {
-		return nil, err
 	}
 	n, dim := sample.Theta.Dims()
 	sites := len(t.space.Cards())
@@ -246,9 +244,7 @@ func (t *Target) Draws(device *gpu.Device, sample *vti.WeightedSample) (*Draws, 
 			copy(codes[i*sites:], sample.Codes[start+i])
 			theta.SetRow(i, sample.Theta.RawRowView(start+i))
 		}
-		outputs, err := train.Call(func() ([]*tensors.Tensor, error) {
-			return exec.Exec(tensors.FromFlatDataAndDimensions(slices.Clone(codes), chunk, sites), tensors.FromFlatDataAndDimensions(slices.Clone(theta.RawMatrix().Data), chunk, dim))
-		})
+		outputs, err := graphs.Run("draws", graph, tensors.FromFlatDataAndDimensions(slices.Clone(codes), chunk, sites), tensors.FromFlatDataAndDimensions(slices.Clone(theta.RawMatrix().Data), chunk, dim))
 		if err != nil {
 			return nil, err
 		}

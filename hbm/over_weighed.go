@@ -9,12 +9,12 @@ import (
 	"sync"
 
 	"github.com/gomlx/gomlx/pkg/core/dtypes"
-	"github.com/gomlx/gomlx/pkg/ml/context"
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 
 	vti "github.com/transdim/vti"
 	"github.com/transdim/vti/gpu"
+	"github.com/transdim/vti/internal/evaluate"
 	"github.com/transdim/vti/internal/psis"
 	"github.com/transdim/vti/internal/stream"
 	"github.com/transdim/vti/internal/weighted"
@@ -73,7 +73,8 @@ func (f *targetFamily) Weighed(device *gpu.Device, ctx *vti.Context) models.Know
 		return models.Known{}
 	}
 	feed64 := &feed{model: f.model, data: f.data, dtype: dtypes.Float64, target: f}
-	p := &Posterior{device: device, model: f.model, config: f.config, family: f.family, feed: feed64, variables: ctx, execs: map[string]*context.Exec{}, everything: everything}
+	graphs := &evaluate.Graphs{Device: device, Variables: ctx}
+	p := &Posterior{graphs: graphs, model: f.model, config: f.config, family: f.family, feed: feed64, everything: everything}
 	ceilings, err := newCeilings(device, f.Target)
 	if err != nil {
 		return models.Known{}

@@ -16,26 +16,24 @@ import (
 	"github.com/transdim/vti/gpu"
 	"github.com/transdim/vti/internal/evaluate"
 	"github.com/transdim/vti/internal/stream"
-	"github.com/transdim/vti/internal/train"
 )
 
 // Posterior is a trained variational family with its model and its training data. Its methods are
 // not safe for use by several goroutines at once.
 type Posterior struct {
-	device    *gpu.Device
-	model     *Model
-	config    Config
-	family    *cascade
-	feed      *feed
-	variables *context.Context
-	step      int
+	graphs *evaluate.Graphs
+	model  *Model
+	config Config
+	family *cascade
+	feed   *feed
+	step   int
 
 	everything *selector
-	execs      map[string]*context.Exec
 }
 
 func newPosterior(device *gpu.Device, model *Model, data Values, cfg Config) (*Posterior, error) {
-	p := &Posterior{device: device, model: model, config: cfg, variables: context.New().Checked(false).In(evaluate.FlowScope), execs: map[string]*context.Exec{}}
+	graphs := &evaluate.Graphs{Device: device, Variables: context.New().Checked(false).In(evaluate.FlowScope)}
+	p := &Posterior{graphs: graphs, model: model, config: cfg}
 	p.feed = &feed{model: model, data: data, dtype: cfg.DType}
 	var err error
 	if p.family, err = newCascade(model, data, cfg, 1); err != nil {
@@ -105,11 +103,11 @@ func (p *Posterior) On(model *Model, data Values) (*Posterior, error) {
 		other.feed = &feed{model: model, data: data, dtype: p.config.DType}
 		return &other, nil // compiled graphs do not depend on the data and stay valid
 	}
-	other, err := newPosterior(p.device, model, data, p.config)
+	other, err := newPosterior(p.graphs.Device, model, data, p.config)
 	if err != nil {
 		return nil, err
 	}
-	other.variables, other.step = p.variables, p.step
+	other.graphs.Variables, other.step = p.graphs.Variables, p.step
 	return other, nil
 }
 
@@ -119,7 +117,7 @@ func (p *Posterior) Steps() int { return p.step }
 // Weights returns the number of trained weights: shared weights and encodings.
 func (p *Posterior) Weights() int {
 	count := 0
-	for variable := range p.variables.IterVariablesInScope() {
+	for variable := range p.graphs.Variables.IterVariablesInScope() {
 		if variable.Trainable {
 			count += variable.Shape().Size()
 		}
@@ -176,7 +174,7 @@ func (p *Posterior) sample(ctx gocontext.Context, n int, name string, values boo
 		rows = max(rows, product(chosen.dims(v)))
 	}
 	chunk := max(1, min(256, largestChunk/rows))
-	exec, err := p.exec(fmt.Sprintf("sample/%v/%d", values, rows), func(ctx *context.Context, inputs []*Node) []*Node {
+	graph := func(ctx *context.Context, inputs []*Node) []*Node {
 		noise, inputs := inputs[:len(p.family.latents)], inputs[len(p.family.latents):]
 		r := p.feed.replica(s, inputs)
 		logJoint, logQ := p.densitiesAt(ctx, r, noise)
@@ -187,9 +185,6 @@ func (p *Posterior) sample(ctx gocontext.Context, n int, name string, values boo
 			}
 		}
 		return outputs
-	})
-	if err != nil {
-		return nil, err
 	}
 	rest := f.inputs(chosen)
 	draws := &Draws{N: n, Values: Values{}}
@@ -202,7 +197,7 @@ func (p *Posterior) sample(ctx gocontext.Context, n int, name string, values boo
 		for _, l := range p.family.latents {
 			inputs = append(inputs, normals(random, append(chosen.dims(l.Variable), chunk, l.dim)...))
 		}
-		outputs, err := train.Call(func() ([]*tensors.Tensor, error) { return exec.Exec(append(inputs, rest...)...) })
+		outputs, err := p.graphs.Run(fmt.Sprintf("sample/%v/%d", values, rows), graph, append(inputs, rest...)...)
 		if err != nil {
 			return nil, err
 		}
@@ -222,19 +217,6 @@ func (p *Posterior) sample(ctx gocontext.Context, n int, name string, values boo
 
 // drawsFirst returns the value of a variable in a replica as [draws, plates..., event...].
 func drawsFirst(r *replica, v *Variable) *Node { return drawsTo(r.values[v], len(v.plates), 0) }
-
-// exec compiles a graph that uses the weights of the posterior, once for each name.
-func (p *Posterior) exec(name string, build func(ctx *context.Context, inputs []*Node) []*Node) (*context.Exec, error) {
-	if exec, ok := p.execs[name]; ok {
-		return exec, nil
-	}
-	exec, err := context.NewExecAny(p.device.Backend(), p.variables, build)
-	if err != nil {
-		return nil, err
-	}
-	p.execs[name] = exec
-	return exec, nil
-}
 
 func normals(random *rand.Rand, dims ...int) *tensors.Tensor {
 	return tensors.FromFlatDataAndDimensions(stream.Normals(random, product(dims)), dims...)

@@ -17,7 +17,6 @@ import (
 	"github.com/transdim/vti/internal/logsum"
 	"github.com/transdim/vti/internal/pick"
 	"github.com/transdim/vti/internal/stream"
-	"github.com/transdim/vti/internal/train"
 )
 
 // weighing computes importance weights in batches. An outer draw is a draw of the variables outside
@@ -126,10 +125,6 @@ func repeatDraws(x *Node, axis, n int) *Node {
 
 // run makes draws until sample holds sample.N draws, and w.logWeights their log weights.
 func (w *weighing) run(ctx gocontext.Context, sample *Draws) error {
-	exec, err := w.exec(fmt.Sprintf("certify/%d/%d", w.outer, w.inner), w.graph)
-	if err != nil {
-		return err
-	}
 	chosen := w.everything.draw(nil)
 	rest := w.feed.inputs(chosen)
 	for start := len(w.logWeights); start < sample.N; start += w.outer {
@@ -142,7 +137,7 @@ func (w *weighing) run(ctx gocontext.Context, sample *Draws) error {
 		}
 		random := stream.Rand(w.config.Seed, fmt.Sprintf("certify/%d", start))
 		noise, corrections := w.drawNoise(random, chosen)
-		outputs, err := train.Call(func() ([]*tensors.Tensor, error) { return exec.Exec(append(noise, rest...)...) })
+		outputs, err := w.graphs.Run(fmt.Sprintf("certify/%d/%d", w.outer, w.inner), w.graph, append(noise, rest...)...)
 		if err != nil {
 			return err
 		}
