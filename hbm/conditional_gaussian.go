@@ -2,6 +2,7 @@ package hbm
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/gomlx/gomlx/pkg/core/dtypes"
 	. "github.com/gomlx/gomlx/pkg/core/graph"
@@ -9,6 +10,7 @@ import (
 	"github.com/gomlx/gomlx/pkg/ml/context"
 
 	"github.com/transdim/vti/internal/made"
+	"github.com/transdim/vti/internal/rank"
 )
 
 // startLogSD is the logarithm of the standard deviation at which normal distributions start, in
@@ -146,13 +148,8 @@ func (c *cascade) mix(ctx *context.Context, r *replica, noise map[*Variable]*Nod
 	return apart(r, c.latents, Add(all, Einsum("kj,ij->ki", all, factor)))
 }
 
-func drawsTo(x *Node, from, to int) *Node {
-	var permutation []int
-	for axis := range x.Rank() {
-		if axis != from {
-			permutation = append(permutation, axis)
-		}
-	}
-	permutation = append(permutation[:to], append([]int{from}, permutation[to:]...)...)
-	return transposed(x, permutation)
+// moved moves an axis of x to another place, such as the axis of draws.
+func moved(x *Node, from, to int) *Node {
+	rest := slices.Delete(rank.UpTo(x.Rank()), from, from+1)
+	return transposed(x, slices.Insert(rest, to, from))
 }

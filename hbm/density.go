@@ -83,10 +83,7 @@ func alignedTo(x *Node, parameters []*Node) []*Node {
 		if p.Rank() > x.Rank() {
 			panic(fmt.Errorf("hbm: parameter %d of a density has shape %s, more axes than its variable of shape %s", i, p.Shape(), x.Shape()))
 		}
-		for p.Rank() < x.Rank() {
-			p = InsertAxes(p, -1)
-		}
-		aligned[i] = p
+		aligned[i] = withRank(p, x.Rank())
 	}
 	return aligned
 }

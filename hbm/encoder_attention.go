@@ -53,7 +53,7 @@ func (s *setEncoder) attend(ctx *context.Context, set *sets, x, weight *Node, po
 	queries := Reshape(s.linear(ctx.In("query"), start, s.hidden, made.FanIn(s.hidden)), append(ones(rank-1), points, attentionHeads, h)...)
 	// shape [plates of members..., draws, points, heads]
 	scores := MulScalar(ReduceSum(Mul(InsertAxes(keys, rank-1), queries), -1), 1/math.Sqrt(float64(h)))
-	share := Mul(Exp(Sub(scores, set.spread(set.largestEntry(scores)))), weight4(weight, scores.Rank()))
+	share := Mul(Exp(Sub(scores, set.spread(set.largestEntry(scores)))), withRank(weight, scores.Rank()))
 	// shape [plates of sets..., draws, points, heads, numbers of a head]
 	seen := set.sum(Mul(InsertAxes(share, -1), InsertAxes(values, rank-1)))
 	seen = Div(seen, MaxScalar(InsertAxes(set.sum(share), -1), 1e-6))
@@ -74,11 +74,10 @@ func (s *setEncoder) heads(x *Node) *Node {
 	return reshapeLast(x, []int{attentionHeads, s.hidden / attentionHeads})
 }
 
-// weight4 adds axes of size 1 to weights [plates of members..., 1, 1], until they have the given
-// rank.
-func weight4(weight *Node, rank int) *Node {
-	for weight.Rank() < rank {
-		weight = InsertAxes(weight, -1)
+// withRank adds last axes of size 1 to x until it has the given rank.
+func withRank(x *Node, rank int) *Node {
+	for x.Rank() < rank {
+		x = InsertAxes(x, -1)
 	}
-	return weight
+	return x
 }

@@ -299,21 +299,11 @@ func (s *sets) reduce(x *Node, start float64, whole func(x *Node) *Node, scatter
 	if len(s.to) < len(s.from) {
 		return whole(x)
 	}
-	there := []int{s.axis}
-	for axis := range x.Rank() {
-		if axis != s.axis {
-			there = append(there, axis)
-		}
-	}
-	back := make([]int, len(there))
-	for i, axis := range there {
-		back[axis] = i
-	}
-	x = transposed(x, there)
+	x = moved(x, s.axis, 0)
 	dims := slices.Clone(x.Shape().Dimensions)
 	dims[0] = s.sizes[s.to[s.axis]]
 	zeros := AddScalar(Zeros(s.graph, shapeOf(s.replica, dims)), start)
-	return transposed(scatter(zeros, s.position(s.from[s.axis], s.to[s.axis]), x), back)
+	return moved(scatter(zeros, s.position(s.from[s.axis], s.to[s.axis]), x), 0, s.axis)
 }
 
 // spread returns the value of its set for each member: x [plates of sets..., rest...] as [plates of

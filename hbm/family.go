@@ -281,9 +281,7 @@ func (l *latent) priorNormal(r *replica) (mean, sd *Node) {
 	mean, sd = l.prior(r.parameters(l.Variable))
 	rank := len(l.plates) + 1
 	flat := func(x *Node) *Node {
-		for x.Rank() < rank+len(l.event) {
-			x = InsertAxes(x, -1)
-		}
+		x = withRank(x, rank+len(l.event))
 		to := append(append([]int{}, dims...), l.event...)
 		to[rank-1] = x.Shape().Dim(rank - 1)
 		return Reshape(BroadcastToDims(x, to...), append(to[:rank:rank], l.dim)...)

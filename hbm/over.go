@@ -14,6 +14,7 @@ import (
 	vti "github.com/transdim/vti"
 	"github.com/transdim/vti/gpu"
 	"github.com/transdim/vti/internal/evaluate"
+	"github.com/transdim/vti/internal/rank"
 	"github.com/transdim/vti/internal/stream"
 	"github.com/transdim/vti/space"
 )
@@ -59,11 +60,7 @@ func (m *Model) Coordinates(v *Variable) []int {
 	for _, l := range latents(m, false) {
 		size := l.Members() * l.dim
 		if l.Variable == v {
-			coordinates := make([]int, size)
-			for i := range coordinates {
-				coordinates[i] = first + i
-			}
-			return coordinates
+			return rank.UpTo(first + size)[first:]
 		}
 		first += size
 	}
@@ -204,7 +201,7 @@ func apart(r *replica, list []*latent, x *Node) map[*Variable]*Node {
 		size := l.Members() * l.dim
 		dims := append(r.dims(l.Variable), l.dim, x.Shape().Dim(1))
 		block := r.some(l.Variable, Reshape(SliceAxis(x, 0, AxisRange(first, first+size)), l.Members(), l.dim, -1))
-		parts[l.Variable] = drawsTo(Reshape(block, dims...), len(dims)-1, len(dims)-2)
+		parts[l.Variable] = moved(Reshape(block, dims...), len(dims)-1, len(dims)-2)
 		first += size
 	}
 	return parts
@@ -215,7 +212,7 @@ func together(list []*latent, parts map[*Variable]*Node) *Node {
 	var rows []*Node
 	for _, l := range list {
 		x := parts[l.Variable]
-		x = drawsTo(x, x.Rank()-2, 0)
+		x = moved(x, x.Rank()-2, 0)
 		rows = append(rows, Reshape(x, x.Shape().Dim(0), l.Members()*l.dim))
 	}
 	return Concatenate(rows, -1)

@@ -216,7 +216,7 @@ func (p *Posterior) sample(ctx gocontext.Context, n int, name string, values boo
 }
 
 // drawsFirst returns the value of a variable in a replica as [draws, plates..., event...].
-func drawsFirst(r *replica, v *Variable) *Node { return drawsTo(r.values[v], len(v.plates), 0) }
+func drawsFirst(r *replica, v *Variable) *Node { return moved(r.values[v], len(v.plates), 0) }
 
 func normals(random *rand.Rand, dims ...int) *tensors.Tensor {
 	return tensors.FromFlatDataAndDimensions(stream.Normals(random, product(dims)), dims...)

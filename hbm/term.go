@@ -39,10 +39,7 @@ func Numbers(values ...float64) Term { return number{values: values, vector: tru
 func (number) variables() []*Variable { return nil }
 
 func (n number) node(r *replica, plates []*Plate) *Node {
-	dims := make([]int, len(plates)+1)
-	for i := range dims {
-		dims[i] = 1
-	}
+	dims := ones(len(plates) + 1)
 	if n.vector {
 		dims = append(dims, len(n.values))
 	}

@@ -110,7 +110,7 @@ func (w *weighing) graph(ctx *context.Context, inputs []*Node) []*Node {
 		if w.feed.target != nil {
 			values = r.unconstrained[l.Variable]
 		}
-		outputs = append(outputs, ConvertDType(drawsTo(values, len(l.plates), 0), dtypes.Float64))
+		outputs = append(outputs, ConvertDType(moved(values, len(l.plates), 0), dtypes.Float64))
 	}
 	return outputs
 }
