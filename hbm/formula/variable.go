@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/transdim/vti/internal/enum"
 )
 
 // Variable is a column of a table, perhaps transformed, or an expression of columns.
@@ -72,15 +74,10 @@ const (
 	HelmertCoding
 )
 
-var codingNames = [...]string{"treatment", "sum", "helmert"}
+var codings = enum.New[Coding]("coding", "treatment", "sum", "helmert")
 
 // String returns the name as a formula spells it.
-func (c Coding) String() string {
-	if c < 0 || int(c) >= len(codingNames) {
-		return fmt.Sprintf("Coding(%d)", int(c))
-	}
-	return codingNames[c]
-}
+func (c Coding) String() string { return codings.String(c) }
 
 // String returns the variable as a formula spells it.
 func (v Variable) String() string {
@@ -160,11 +157,7 @@ func (p *formulaParser) variable() (Variable, error) {
 	v := Variable{Position: t.position}
 	switch t.text {
 	case "log", "log1p", "exp", "sqrt", "factor", "scale", "poly", "mo":
-		for at, name := range transformNames {
-			if name == t.text {
-				v.Transform = Transform(at)
-			}
-		}
+		v.Transform = Transform(slices.Index(transformNames[:], t.text))
 	case "C":
 		v.Transform = AsFactor
 	case "I":
@@ -242,16 +235,13 @@ func (p *formulaParser) degree(v *Variable) error {
 func (p *formulaParser) coding(v *Variable) error {
 	for p.accept(',') {
 		t := p.next()
-		found := false
-		for coding, name := range codingNames {
-			if t.kind == nameToken && (t.text == name || t.text == "contr."+name) {
-				v.Coding, found = Coding(coding), true
-			}
-		}
-		if !found && (t.text != "reference" || !p.accept('=')) {
+		coding, err := codings.Parse(strings.TrimPrefix(t.text, "contr."))
+		switch {
+		case t.kind == nameToken && err == nil:
+			v.Coding = coding
+		case t.text != "reference" || !p.accept('='):
 			return p.fail(t.position, `got %s, want sum, helmert, treatment or reference="label"`, t)
-		}
-		if !found {
+		default:
 			label := p.next()
 			if label.kind != textToken {
 				return p.fail(label.position, `got %s, want a label in quotes, as in reference="b"`, label)
