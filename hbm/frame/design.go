@@ -113,23 +113,13 @@ func (f *Frame) checkRank() {
 }
 
 // addVarying adds the columns of the varying term f.Formula.Varying[place] to its grouping.
-func (f *Frame) addVarying(t *table.Table, place int) error {
-	v := f.Formula.Varying[place]
-	g, err := f.grouping(t, v.Group)
+func (f *Frame) addVarying(t *table.Table, place int, g *Grouping) error {
+	columns, z, err := f.expand(t, f.Formula.Varying[place].Terms, "varying by "+g.Name+": ")
 	if err != nil {
 		return err
 	}
-	columns, z, err := f.expand(t, v.Terms, "varying by "+g.Name+": ")
-	if err != nil {
-		return err
-	}
-	return g.varies(t.Path, place, columns, z)
-}
-
-// varies adds columns that vary by the grouping, of the term with index place in Formula.Varying.
-func (g *Grouping) varies(path string, place int, columns []Column, z *mat.Dense) error {
 	if z == nil {
-		return fmt.Errorf("%s: nothing is left to vary by %s: every column is constant", path, g.Name)
+		return fmt.Errorf("%s: nothing is left to vary by %s: every column is constant", f.Path, g.Name)
 	}
 	for i := range columns {
 		columns[i].Varying = place

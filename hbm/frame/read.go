@@ -116,8 +116,12 @@ func (f *Frame) readTerms(t *table.Table) error {
 	}
 	f.Columns, f.X = columns, x
 	f.checkRank()
-	for place := range f.Formula.Varying {
-		if err := f.addVarying(t, place); err != nil {
+	for place, v := range f.Formula.Varying {
+		g, err := f.grouping(t, v.Group)
+		if err == nil {
+			err = f.addVarying(t, place, g)
+		}
+		if err != nil {
 			return err
 		}
 	}

@@ -75,12 +75,7 @@ func (s *sliceSums) below(t *table.Table) (part *Frame, err error) {
 	}
 	for place, v := range s.formula.Varying {
 		at := slices.IndexFunc(s.groupings, func(g *slicedGrouping) bool { return g.group.Same(v.Group) })
-		g := part.Groupings[at]
-		columns, z, err := part.expand(both, v.Terms, "varying by "+g.Name+": ")
-		if err != nil {
-			return nil, err
-		}
-		if err := g.varies(s.path, place, columns, z); err != nil {
+		if err := part.addVarying(both, place, part.Groupings[at]); err != nil {
 			return nil, err
 		}
 	}
