@@ -3,9 +3,11 @@ package amortize
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	. "github.com/gomlx/gomlx/pkg/core/graph"
 	"github.com/gomlx/gomlx/pkg/core/tensors"
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/stat"
 
 	"github.com/transdim/vti"
@@ -59,12 +61,7 @@ func (a *Network) consider() error {
 	}
 	a.best.last = finiteMean(losses)
 	if a.best.losses != nil {
-		var gains []float64
-		for i, loss := range losses {
-			if gain := a.best.losses[i] - loss; finite(gain) {
-				gains = append(gains, gain)
-			}
-		}
+		gains := onlyFinite(floats.SubTo(make([]float64, len(losses)), a.best.losses, losses))
 		mean, sd := stat.MeanStdDev(gains, nil)
 		margin := 0.0
 		if a.best.step == 0 {
@@ -106,12 +103,8 @@ func (a *Network) beginBest() error {
 	return err
 }
 
-func finiteMean(values []float64) float64 {
-	var finiteValues []float64
-	for _, v := range values {
-		if finite(v) {
-			finiteValues = append(finiteValues, v)
-		}
-	}
-	return stat.Mean(finiteValues, nil)
+func finiteMean(values []float64) float64 { return stat.Mean(onlyFinite(values), nil) }
+
+func onlyFinite(values []float64) []float64 {
+	return slices.DeleteFunc(slices.Clone(values), func(v float64) bool { return !finite(v) })
 }
