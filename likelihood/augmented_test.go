@@ -14,7 +14,7 @@ import (
 // that define the mixture: p(η')^t/p(η)^t is the average of the ratio of the normal densities. With
 // limits of four standard errors, one of 48 comparisons fails for one in 300 seeds.
 func TestAugmented(t *testing.T) {
-	const draws = 20000
+	const draws = 5000
 	random := stream.Rand(1, "augmented")
 	for _, c := range []struct {
 		l        Augmented
@@ -52,7 +52,7 @@ func TestPolyaGamma(t *testing.T) {
 	for _, c := range []float64{0, 0.01, 0.5, 2, 5, 10, 20} {
 		squares := c * c / (4 * math.Pi * math.Pi)
 		var sums [2][4]float64 // of powers of the scales of terms, for terms kept and replaced
-		for k := range 2000000 {
+		for k := range 200000 {
 			half := float64(k) + 0.5
 			scale := 1 / (2 * math.Pi * math.Pi * (half*half + squares))
 			replaced := 0
@@ -63,7 +63,7 @@ func TestPolyaGamma(t *testing.T) {
 				sums[replaced][power] += math.Pow(scale, float64(power))
 			}
 		}
-		require.InEpsilon(t, logisticBound(c), sums[0][1]+sums[1][1], 2e-6)
+		require.InEpsilon(t, logisticBound(c), sums[0][1]+sums[1][1], 2e-5)
 		require.InEpsilon(t, polyaVariance(c), sums[0][2]+sums[1][2], 1e-9)
 		mean, variance := sums[1][1], sums[1][2]
 		third, approximate := 2*sums[1][3], 2*variance*variance/mean
