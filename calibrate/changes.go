@@ -46,20 +46,13 @@ func (s Changes) Replicate(ctx context.Context, seed uint64, dir string) (*Repli
 	series := drawSeries(o, s.Rows, random)
 	c := &classic{about: fmt.Sprintf("%d changes of the %s, %d rows", series.changes(), o.Kind, s.Rows), columns: []*table.Column{table.Numbers("t", series.t), table.Numbers("y", series.y)}, number: series.changes()}
 	c.functions = series.functions(o.Kind, random.IntN(s.Rows))
-	return answerClassic(ctx, c, dir, seed, random, func(t *table.Table, dir string) (*stated, error) {
-		problem, err := changepoint.NewProblem(t, o)
+	problemOf := func(t *table.Table) (*changepoint.Problem, error) { return changepoint.NewProblem(t, o) }
+	return answerClassic(ctx, c, dir, seed, random, problemOf, func(problem *changepoint.Problem, dir string) (*stated, error) {
+		r, err := changepoint.Run(ctx, problem, changepoint.RunConfig{Seed: seed, Dir: dir})
 		if err != nil {
 			return nil, err
 		}
-		result, err := changepoint.Run(ctx, problem, changepoint.RunConfig{Seed: seed, Dir: dir})
-		if err != nil {
-			return &stated{}, err
-		}
-		out := &stated{head: result.Head, verdict: result.Certificate.Verdict, reasons: result.Certificate.Reasons}
-		for _, count := range result.Counts {
-			out.probabilities = append(out.probabilities, float64(count.Probability))
-		}
-		return out, nil
+		return newStated(r.Head, r.Certificate.Verdict, r.Certificate.Reasons, r.Counts, func(c changepoint.Count) changepoint.Number { return c.Probability }), nil
 	})
 }
 

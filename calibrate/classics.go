@@ -50,14 +50,25 @@ type stated struct {
 	probabilities []float64
 }
 
-// answerClassic runs a command on the table, and compares its answer with the truth. If the command
-// fails before it has an answer, the replicate counts as refused.
-func answerClassic(ctx context.Context, c *classic, dir string, seed uint64, random *rand.Rand, command func(t *table.Table, dir string) (*stated, error)) (*Replicate, error) {
+// newStated returns the contents of an answer whose probabilities belong to counts, such as numbers
+// of changes.
+func newStated[C any, P ~float64](head run.Head, verdict vti.Verdict, reasons []string, counts []C, probability func(C) P) *stated {
+	s := &stated{head: head, verdict: verdict, reasons: reasons}
+	for _, count := range counts {
+		s.probabilities = append(s.probabilities, float64(probability(count)))
+	}
+	return s
+}
+
+// answerClassic runs a command on the table, and compares its answer with the truth. If the table
+// makes no problem for the command, the replicate counts as refused.
+func answerClassic[P any](ctx context.Context, c *classic, dir string, seed uint64, random *rand.Rand, problemOf func(t *table.Table) (P, error), command func(problem P, dir string) (*stated, error)) (*Replicate, error) {
 	return answer(ctx, c.about, CSV(c.columns...), seed, dir, "", func(t *table.Table, work string) (*reply, error) {
-		result, err := command(t, work)
-		if err != nil && result == nil {
+		problem, err := problemOf(t)
+		if err != nil {
 			return nil, refusal{err}
 		}
+		result, err := command(problem, work)
 		if err != nil {
 			return nil, err
 		}

@@ -102,21 +102,16 @@ func (s Mixture) Replicate(ctx context.Context, seed uint64, dir string) (*Repli
 			return floats.Max(d.Values(i)[first : first+int(d.Code(i)[0])])
 		}})
 	}
-	return answerClassic(ctx, c, dir, seed, random, func(t *table.Table, dir string) (*stated, error) {
-		problem, err := mixture.NewProblem(t, o)
+	problemOf := func(t *table.Table) (*mixture.Problem, error) { return mixture.NewProblem(t, o) }
+	return answerClassic(ctx, c, dir, seed, random, problemOf, func(problem *mixture.Problem, dir string) (*stated, error) {
+		config := mixture.RunConfig{Dir: dir, Sample: s.Sample}
+		config.Sample.Seed = seed
+		r, err := mixture.Run(ctx, problem, config)
 		if err != nil {
 			return nil, err
 		}
-		config := mixture.RunConfig{Dir: dir, Sample: s.Sample}
-		config.Sample.Seed = seed
-		result, err := mixture.Run(ctx, problem, config)
-		if err != nil {
-			return &stated{}, err
-		}
-		out := &stated{head: result.Head, verdict: result.Certificate.Verdict, reasons: result.Certificate.Reasons, first: 1}
-		for _, count := range result.Counts {
-			out.probabilities = append(out.probabilities, float64(count.Probability))
-		}
+		out := newStated(r.Head, r.Certificate.Verdict, r.Certificate.Reasons, r.Counts, func(c mixture.Count) mixture.Number { return c.Probability })
+		out.first = 1
 		return out, nil
 	})
 }

@@ -81,20 +81,13 @@ func (s Orders) Replicate(ctx context.Context, seed uint64, dir string) (*Replic
 		{"level", 0, func(d *draws.Draws, i int) float64 { return d.Values(i)[0] }},
 		{"sigma", 1, func(d *draws.Draws, i int) float64 { return d.Values(i)[coordinate(d, "sigma")] }},
 	}
-	return answerClassic(ctx, c, dir, seed, random, func(t *table.Table, dir string) (*stated, error) {
-		problem, err := order.NewProblem(t, o)
+	problemOf := func(t *table.Table) (*order.Problem, error) { return order.NewProblem(t, o) }
+	return answerClassic(ctx, c, dir, seed, random, problemOf, func(problem *order.Problem, dir string) (*stated, error) {
+		r, err := order.Run(ctx, problem, order.RunConfig{Seed: seed, Dir: dir})
 		if err != nil {
 			return nil, err
 		}
-		result, err := order.Run(ctx, problem, order.RunConfig{Seed: seed, Dir: dir})
-		if err != nil {
-			return &stated{}, err
-		}
-		out := &stated{head: result.Head, verdict: result.Certificate.Verdict, reasons: result.Certificate.Reasons}
-		for _, one := range result.Orders {
-			out.probabilities = append(out.probabilities, float64(one.Probability))
-		}
-		return out, nil
+		return newStated(r.Head, r.Certificate.Verdict, r.Certificate.Reasons, r.Orders, func(o order.Order) order.Number { return o.Probability }), nil
 	})
 }
 

@@ -23,32 +23,30 @@ func (p *Problem) autoregressions(values []float64) error {
 		}
 	}
 	p.levels = newDesign(lags, y, func(i, j int) float64 { return values[most+i-j-1] })
-	logOrder := -math.Log(float64(most + 1))
-	for order := 0; order <= most; order++ {
-		f, err := p.levels.newFit(rank.UpTo(order), p.levels.total)
-		if err != nil {
-			return err
-		}
-		f.order, f.logPrior = order, logOrder
-		if order > 0 {
-			f.logPrior += math.Log1p(-unit)
-		}
-		p.models = append(p.models, f)
-	}
-	if unit == 0 {
-		return nil
+	if err := p.addModels(p.levels, 0); err != nil || unit == 0 {
+		return err
 	}
 	change := make([]float64, len(y))
 	for i := range change {
 		change[i] = values[most+i] - values[most+i-1]
 	}
-	steps := newDesign(differences, change, func(i, j int) float64 { return values[most+i-j-1] - values[most+i-j-2] })
-	for order := 1; order <= most; order++ {
-		f, err := steps.newFit(rank.UpTo(order-1), p.levels.total)
+	return p.addModels(newDesign(differences, change, func(i, j int) float64 { return values[most+i-j-1] - values[most+i-j-2] }), 1)
+}
+
+// addModels adds the models of all orders from least on, which have the first columns of a design:
+// none for the order least. A least order of 1 stands for models of differences.
+func (p *Problem) addModels(d *design, least int) error {
+	for order := least; order <= p.Options.MaxOrder; order++ {
+		f, err := d.newFit(rank.UpTo(order-least), p.levels.total)
 		if err != nil {
 			return err
 		}
-		f.order, f.unitRoot, f.logPrior = order, true, logOrder+math.Log(unit)
+		f.order, f.unitRoot, f.logPrior = order, least > 0, -math.Log(float64(p.Options.MaxOrder+1))
+		if f.unitRoot {
+			f.logPrior += math.Log(p.Options.UnitRoot)
+		} else if order > 0 {
+			f.logPrior += math.Log1p(-p.Options.UnitRoot)
+		}
 		p.models = append(p.models, f)
 	}
 	return nil
@@ -99,17 +97,8 @@ func (p *Problem) overTime(values []float64, degree int, others []string) {
 }
 
 func (p *Problem) polynomials(values []float64) error {
-	most := p.Options.MaxOrder
-	p.overTime(values, most, nil)
-	for order := 0; order <= most; order++ {
-		f, err := p.levels.newFit(rank.UpTo(order), p.levels.total)
-		if err != nil {
-			return err
-		}
-		f.order, f.logPrior = order, -math.Log(float64(most+1))
-		p.models = append(p.models, f)
-	}
-	return nil
+	p.overTime(values, p.Options.MaxOrder, nil)
+	return p.addModels(p.levels, 0)
 }
 
 // basis returns the values of all columns at a time, not centred: Legendre polynomials, then the

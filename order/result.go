@@ -1,7 +1,6 @@
 package order
 
 import (
-	"math"
 	"slices"
 
 	"github.com/transdim/vti"
@@ -96,9 +95,6 @@ func (r *Result) ExitStatus() int { return r.Certificate.Verdict.ExitStatus() }
 
 // moments returns the mean and the standard deviation of draws, NaN without draws.
 func moments(values []float64) (mean, sd Number) {
-	if len(values) == 0 {
-		return Number(math.NaN()), Number(math.NaN())
-	}
 	m, s := stat.PopMeanStdDev(values, nil)
 	return Number(m), Number(s)
 }
