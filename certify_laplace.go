@@ -46,11 +46,11 @@ func (s *importanceSampler) propose(ctx context.Context, models []ModelEstimate,
 	if len(unreliable) == 0 {
 		return allocation, nil
 	}
-	if s.proposals == nil {
+	if s.modes == nil {
 		if s.surface, err = laplace.On(s.evaluator.Device, s.evaluator.Target, s.evaluator.engine.Known.Expand, dim); err != nil {
 			return nil, err
 		}
-		s.proposals, s.modes = make([]*laplace.Modes, len(models)), make([]laplace.Modes, len(models))
+		s.modes = make([]laplace.Modes, len(models))
 	}
 	unreliable = unreliable[:min(len(unreliable), mostProposals)]
 	added := make([]bool, len(unreliable))

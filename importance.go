@@ -148,7 +148,7 @@ type importanceSampler struct {
 	tallies     []tally   // one for each model
 	random      *rand.Rand
 	choices     *rand.Rand       // random numbers that choose the representative of each tally
-	proposals   []*laplace.Modes // Laplace proposals by model; nil if none
+	proposals   []*laplace.Modes // Laplace proposals by model; entries are nil if there is none
 	modes       []laplace.Modes  // modes found, by model; nil before a search
 	surface     laplace.Surface  // the log density on which modes are searched
 	pending     []pendingBatch   // batches that are not evaluated yet
@@ -161,7 +161,7 @@ type importanceSampler struct {
 func newImportanceSampler(e *evaluator, codes [][]int32, name string) *importanceSampler {
 	s := &importanceSampler{
 		evaluator: e, codes: codes, tallies: make([]tally, len(codes)),
-		random: e.Random(name), choices: e.Random(name + "/one"),
+		random: e.Random(name), choices: e.Random(name + "/one"), proposals: make([]*laplace.Modes, len(codes)),
 	}
 	for i := range s.tallies {
 		s.tallies[i] = newTally()
@@ -180,17 +180,17 @@ func (s *importanceSampler) draw(ctx context.Context, allocation []int, store bo
 		return draws, wideReference.logWeights(draws), err
 	})
 	for model, draws := range allocation {
-		if s.proposal(model) != nil {
+		if s.proposals[model] != nil {
 			draws += draws % proposalShare // an even number, for the equal parts of the mixture
 		}
 		for k := range draws {
 			rows := fromFlow
-			if s.proposal(model) != nil && k%proposalShare == 1 {
+			if s.proposals[model] != nil && k%proposalShare == 1 {
 				rows = proposed
 			}
 			row := len(rows.owner)
-			copy(rows.codes[row*sites:], s.codes[model])
-			if x := rows.x[row*dim : (row+1)*dim]; rows == proposed {
+			copy(rows.Codes[row*sites:], s.codes[model])
+			if x := rows.X[row*dim : (row+1)*dim]; rows == proposed {
 				s.proposals[model].Draw(s.random, x)
 			} else {
 				wideReference.draw(s.random, x)
@@ -209,33 +209,21 @@ func (s *importanceSampler) draw(ctx context.Context, allocation []int, store bo
 	return s.evaluatePending(ctx)
 }
 
-// proposal returns the model's Laplace proposal, or nil.
-func (s *importanceSampler) proposal(model int) *laplace.Modes {
-	if s.proposals == nil {
-		return nil
-	}
-	return s.proposals[model]
-}
-
 // batchRows collects rows, each for some model, until a batch is full.
 type batchRows struct {
 	sampler *importanceSampler
-	store   bool
-	batch   batchInput
-	codes   []int32   // codes of the rows in the batch
-	x       []float64 // inputs of the flow, or parameters, of the rows in the batch
-	owner   []int     // the model of each row
+	pendingBatch
 }
 
 func (s *importanceSampler) newRows(store bool, kind string, evaluate func([]int32, []float64) (evaluate.Pushed, []float64, error)) *batchRows {
-	b := &batchRows{sampler: s, store: store, batch: batchInput{Kind: kind, Evaluate: evaluate}}
+	b := &batchRows{s, pendingBatch{batchInput: batchInput{Kind: kind, Evaluate: evaluate}, store: store}}
 	b.clear()
 	return b
 }
 
 func (b *batchRows) clear() {
 	batch, sites, dim := b.sampler.evaluator.Sizes()
-	b.codes, b.x, b.owner = make([]int32, batch*sites), make([]float64, batch*dim), make([]int, 0, batch)
+	b.Codes, b.X, b.owner = make([]int32, batch*sites), make([]float64, batch*dim), make([]int, 0, batch)
 }
 
 // add records that the next row, already written, belongs to the given model.
@@ -252,8 +240,7 @@ func (b *batchRows) flush(ctx context.Context) error {
 		return nil
 	}
 	s := b.sampler
-	b.batch.Codes, b.batch.X = b.codes, b.x
-	s.pending = append(s.pending, pendingBatch{b.batch, b.owner, b.store})
+	s.pending = append(s.pending, b.pendingBatch)
 	b.clear()
 	if len(s.pending) < s.evaluator.batches() {
 		return nil
@@ -261,10 +248,10 @@ func (b *batchRows) flush(ctx context.Context) error {
 	return s.evaluatePending(ctx)
 }
 
-// pendingBatch is a batch that is not evaluated yet, with the models of its rows.
+// pendingBatch is a batch that is not evaluated yet.
 type pendingBatch struct {
 	batchInput
-	owner []int
+	owner []int // the model of each row
 	store bool
 }
 
@@ -297,7 +284,7 @@ func (s *importanceSampler) count(batch pendingBatch, draws evaluate.Pushed, log
 			theta: draws.Theta[row*dim : (row+1)*dim : (row+1)*dim],
 			logQ:  draws.LogQ[row], logJoint: draws.LogJoint[row], logWeight: logWeights[row],
 		}
-		if proposal := s.proposal(model); proposal != nil && finite(draw.logWeight) {
+		if proposal := s.proposals[model]; proposal != nil && finite(draw.logWeight) {
 			draw.logWeight = mixtureWeight(draw.logJoint, draw.logJoint-draw.logWeight, proposal.LogDensity(draw.theta))
 		}
 		if math.IsNaN(draw.logWeight) || math.IsInf(draw.logWeight, 1) {
@@ -305,7 +292,7 @@ func (s *importanceSampler) count(batch pendingBatch, draws evaluate.Pushed, log
 			draw.logWeight = math.Inf(-1)
 		}
 		s.tallies[model].add(draw, s.choices.Float64(), batch.store)
-		if s.proposal(model) == nil {
+		if s.proposals[model] == nil {
 			tally := &s.tallies[model]
 			tally.components = append(tally.components, wideReference.components(draws.Noise[row*dim:(row+1)*dim], int(draws.Active[row]))...)
 		}

@@ -169,7 +169,7 @@ func (s *importanceSampler) weightsAt(models []int, theta [][]float64) ([]float6
 			return nil, err
 		}
 		for row, weight := range wideReference.logWeights(draws)[:rows] {
-			if proposal := s.proposal(models[start+row]); proposal != nil {
+			if proposal := s.proposals[models[start+row]]; proposal != nil {
 				weight = mixtureWeight(draws.LogJoint[row], draws.LogJoint[row]-weight, proposal.LogDensity(theta[start+row]))
 			}
 			weights = append(weights, weight)
