@@ -3,7 +3,9 @@ package mixture
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/transdim/vti/internal/logsum"
@@ -127,10 +129,8 @@ func (f vectors) scaleOf(beta, mean []float64, rows []int) *mat.TriDense {
 }
 
 func (f vectors) draw(beta []float64, random *rand.Rand) component {
-	mean := make([]float64, f.dim())
-	for j := range mean {
-		mean[j] = f.o.MeanSD * random.NormFloat64()
-	}
+	mean := stream.Normals(random, f.dim())
+	floats.Scale(f.o.MeanSD, mean)
 	return componentOf(mean, inverseWishart(f.scaleOf(beta, mean, nil), f.degrees(), random))
 }
 
@@ -157,13 +157,9 @@ func (f vectors) update(c component, rows []int, beta []float64, random *rand.Ra
 	if root.Factorize(&precision) {
 		var centre, noise mat.VecDense
 		_ = root.SolveVecTo(&centre, right) // ignore the warning that the matrix is ill-conditioned
-		z := mat.NewVecDense(d, nil)
-		for j := range d {
-			z.SetVec(j, random.NormFloat64())
-		}
 		var upper mat.TriDense
 		root.UTo(&upper)
-		_ = noise.SolveVec(&upper, z)
+		_ = noise.SolveVec(&upper, mat.NewVecDense(d, stream.Normals(random, d)))
 		for j := range mean {
 			mean[j] = centre.AtVec(j) + noise.AtVec(j)
 		}
@@ -201,11 +197,7 @@ func (f vectors) start(rows []int) component {
 }
 
 func (f vectors) startHyper() []float64 {
-	beta := make([]float64, f.dim())
-	for j := range beta {
-		beta[j] = f.o.ScaleShape / f.o.ScaleRate
-	}
-	return beta
+	return slices.Repeat([]float64{f.o.ScaleShape / f.o.ScaleRate}, f.dim())
 }
 
 func (f vectors) fill(density []float64, c component) {
