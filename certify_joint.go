@@ -17,8 +17,7 @@ import (
 type jointDraws struct {
 	evaluator   *evaluator
 	certificate *weighing
-	reference   ModelDistribution // r(m)
-	nearRows    int               // rows of a batch whose models come from q(m)
+	reference   wideProposal // r(m)
 	random      *rand.Rand
 	logWeights  []float64 // [draws]
 	theta       []float64 // [draws, D]
@@ -27,7 +26,7 @@ type jointDraws struct {
 // input draws the models of a batch from r(m), and standard normal inputs z of the flow.
 func (d *jointDraws) input() (batchInput, error) {
 	batch, _, dim := d.evaluator.Sizes()
-	flat, err := d.evaluator.DrawCodesFrom("draw wide", d.reference, d.random)
+	codes, _, err := d.reference.Draw(d.random)
 	if err != nil {
 		return batchInput{}, err
 	}
@@ -35,7 +34,7 @@ func (d *jointDraws) input() (batchInput, error) {
 	for row := range batch {
 		wideReference.draw(d.random, z[row*dim:(row+1)*dim])
 	}
-	return batchInput{flat, z, "joint", d.evaluator.pushWide}, nil
+	return batchInput{slices.Concat(codes...), z, "joint", d.evaluator.pushWide}, nil
 }
 
 // add appends the draws of a batch with their weights.
@@ -48,7 +47,7 @@ func (d *jointDraws) add(codes [][]int32, draws batchPiece) error {
 	if err != nil {
 		return err
 	}
-	logReference, err := d.evaluator.LogModelOf("wide models", d.reference, codes)
+	logReference, err := d.reference.LogProb(codes)
 	if err != nil {
 		return err
 	}
@@ -62,7 +61,7 @@ func (d *jointDraws) add(codes [][]int32, draws batchPiece) error {
 		}
 		d.logWeights = append(d.logWeights, logWeight)
 		c.Sample.Codes = append(c.Sample.Codes, code)
-		if i < d.nearRows {
+		if i < d.reference.nearRows {
 			c.Proposed = append(c.Proposed, code)
 		}
 		c.Sample.LogP, c.Sample.LogQ = append(c.Sample.LogP, logP), append(c.Sample.LogQ, logQ)
@@ -101,9 +100,8 @@ func (d *jointDraws) conclude(earlier witnesses) (*weighing, error) {
 func certifyJointly(ctx context.Context, e *evaluator, cfg CertifyConfig) (*weighing, error) {
 	batch, sites, dim := e.Sizes()
 	total := (cfg.Draws + batch - 1) / batch * batch
-	draws := &jointDraws{evaluator: e, certificate: &weighing{Certificate: &Certificate{}}, random: e.Random(cfg.stream)}
+	draws := &jointDraws{evaluator: e, certificate: &weighing{Certificate: &Certificate{}}, reference: e.wide(), random: e.Random(cfg.stream)}
 	draws.logWeights, draws.theta = make([]float64, 0, total), make([]float64, 0, total*dim)
-	draws.reference, draws.nearRows = referenceModels(e)
 	for start := 0; start < total; start += batch * e.batches() {
 		var inputs []batchInput
 		for range min(e.batches(), (total-start)/batch) {
@@ -132,7 +130,7 @@ func certifyJointly(ctx context.Context, e *evaluator, cfg CertifyConfig) (*weig
 // jointShares considers each witness, a point of posterior mass from an earlier certificate. It
 // returns the logs of the amounts that draws at these points would add to the evidence estimated
 // from the given number of draws.
-func jointShares(e *evaluator, w witnesses, reference ModelDistribution, draws int) ([]float64, error) {
+func jointShares(e *evaluator, w witnesses, reference wideProposal, draws int) ([]float64, error) {
 	var codes [][]int32
 	var theta [][]float64
 	var models []int
@@ -140,7 +138,7 @@ func jointShares(e *evaluator, w witnesses, reference ModelDistribution, draws i
 	for i, one := range all {
 		codes, theta, models = append(codes, one.Code), append(theta, one.Theta), append(models, i)
 	}
-	logReference, err := e.LogModelOf("wide models", reference, codes)
+	logReference, err := reference.LogProb(codes)
 	if err != nil {
 		return nil, err
 	}

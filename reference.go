@@ -108,23 +108,21 @@ func (e *evaluator) pushWide(codes []int32, z []float64) (draws evaluate.Pushed,
 	return draws, wideReference.logWeights(draws), nil
 }
 
-// referenceModels returns the distribution of models for joint certification, and nearRows, the
-// number of leading rows of each batch that come from q(m) itself. For a network q(m) the other
-// rows come from a flatter version of the network, which finds models that training has made
-// improbable.
-func referenceModels(e *evaluator) (reference ModelDistribution, nearRows int) {
-	if network, ok := e.Models.(*modeldist.Autoregressive); ok {
-		wide := network.Widened(e.Batch)
-		return wide, wide.NearRows
-	}
-	return e.Models, e.Batch
-}
-
-// wideProposal is the distribution of models for certification, as referenceModels returns it.
+// wideProposal is the distribution of models for joint certification. For a network q(m) the rows
+// of a batch after the first nearRows rows come from a flatter version of the network, which finds
+// models that training has made improbable. All other rows come from q(m) itself.
 type wideProposal struct {
 	e        *evaluator
 	models   ModelDistribution
 	nearRows int
+}
+
+func (e *evaluator) wide() wideProposal {
+	if network, ok := e.Models.(*modeldist.Autoregressive); ok {
+		wide := network.Widened(e.Batch)
+		return wideProposal{e, wide, wide.NearRows}
+	}
+	return wideProposal{e, e.Models, e.Batch}
 }
 
 // Draw draws a batch whose first rows come from q(m).
@@ -150,7 +148,4 @@ func (e *evaluator) Draw(random *rand.Rand) ([][]int32, error) {
 }
 
 // Wide returns the wider version of q(m).
-func (e *evaluator) Wide() models.Reference {
-	reference, nearRows := referenceModels(e)
-	return wideProposal{e, reference, nearRows}
-}
+func (e *evaluator) Wide() models.Reference { return e.wide() }
