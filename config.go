@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"reflect"
 	"time"
 
 	"github.com/gomlx/gomlx/pkg/core/dtypes"
@@ -209,23 +210,15 @@ func (c Config) settings(backend string, cards []int) (json.RawMessage, error) {
 		"model_step": c.ModelStep, "information_gain": fmt.Sprint(c.InformationGain), "tempering": c.Tempering, "clip_norm": fmt.Sprint(c.ClipNorm), "seed": c.Seed,
 		"dtype": c.DType.String(), "backend": backend,
 	}
-	if c.Annealing > 0 {
-		settings["annealing"] = c.Annealing
-	}
-	if c.FirstRound > 0 {
-		settings["first_round"] = c.FirstRound
-	}
 	if c.Backbone != nil {
 		settings["flow"] = fmt.Sprintf("%T %[1]v", c.Backbone)
 	}
-	if c.Start == IdentityStart {
-		settings["identity"] = true
-	}
-	if c.LearnAtOnce {
-		settings["learn_at_once"] = true
-	}
-	if c.SecondDecay > 0 {
-		settings["second_decay"] = c.SecondDecay
+	for name, value := range map[string]any{
+		"annealing": c.Annealing, "first_round": c.FirstRound, "identity": c.Start == IdentityStart, "learn_at_once": c.LearnAtOnce, "second_decay": c.SecondDecay,
+	} {
+		if !reflect.ValueOf(value).IsZero() { // other checkpoints do not have these settings
+			settings[name] = value
+		}
 	}
 	return json.Marshal(settings)
 }
