@@ -35,7 +35,7 @@ func Fit(ctx context.Context, device *gpu.Device, target Target, cfg Config) (*P
 		return nil, err
 	}
 	posterior, err := t.fit(ctx, started)
-	if !errors.Is(err, errBadStart) || !t.anchored {
+	if !errors.As(err, new(badStart)) || !t.anchored {
 		return posterior, err
 	}
 	// The normal approximation at the mode of the largest model, from which the flow started, does

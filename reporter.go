@@ -1,22 +1,15 @@
 package vti
 
 import (
-	"errors"
 	"fmt"
 	"time"
 
 	"github.com/transdim/vti/internal/train"
 )
 
-// errBadStart matches the error of the first report if too many draws of the flow at its start have
-// no finite density.
-var errBadStart = errors.New("bad start")
-
-// badStart is an error with its own text that matches errBadStart.
+// badStart is the error of the first report if too many draws of the flow at its start have no
+// finite density.
 type badStart struct{ error }
-
-// Is reports whether the error other is errBadStart.
-func (badStart) Is(other error) bool { return other == errBadStart }
 
 // reporter turns running sums into the averages of Info.
 type reporter struct {

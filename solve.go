@@ -37,7 +37,7 @@ func Solve(ctx context.Context, device *gpu.Device, target Target, cfg SolveConf
 		return nil, err
 	}
 	solution, err := s.solve(ctx)
-	if errors.Is(err, errBadStart) && s.t.anchored {
+	if errors.As(err, new(badStart)) && s.t.anchored {
 		// the approximation at a mode of the largest model does not suit the other models, as in
 		// Fit
 		s.plan = plan{}
