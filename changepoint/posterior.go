@@ -163,11 +163,8 @@ func (post *Posterior) both(ctx gocontext.Context) error {
 	var kept []*node
 	var shares [][]float64
 	for q, n := range post.nodes {
-		for _, share := range post.shares[q] {
-			if share > negligibleShare {
-				kept, shares = append(kept, n), append(shares, post.shares[q])
-				break
-			}
+		if slices.Max(post.shares[q]) > negligibleShare {
+			kept, shares = append(kept, n), append(shares, post.shares[q])
 		}
 	}
 	post.nodes, post.shares = kept, shares

@@ -4,6 +4,7 @@ import (
 	gocontext "context"
 	"math"
 	"math/rand/v2"
+	"slices"
 
 	"gonum.org/v1/gonum/stat/combin"
 
@@ -162,10 +163,7 @@ func logDot(a, b []float64) float64 {
 func matrix(rows, columns int) [][]float64 {
 	m := make([][]float64, rows)
 	for i := range m {
-		m[i] = make([]float64, columns)
-		for j := range m[i] {
-			m[i][j] = math.Inf(-1)
-		}
+		m[i] = slices.Repeat([]float64{math.Inf(-1)}, columns)
 	}
 	return m
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"sync"
 
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/stat"
 	"gonum.org/v1/gonum/stat/distuv"
 
@@ -49,10 +50,7 @@ func (p *Problem) logPriorCount() []float64 {
 	for k := range logs {
 		logs[k] = float64(k)*math.Log(p.Options.MeanChanges) - logFactorial(k)
 	}
-	total := logsum.Of(logs)
-	for k := range logs {
-		logs[k] -= total
-	}
+	floats.AddConst(-logsum.Of(logs), logs)
 	return logs
 }
 
