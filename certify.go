@@ -7,20 +7,6 @@ import (
 	"github.com/transdim/vti/models"
 )
 
-func certify(ctx context.Context, e *evaluator, cfg CertifyConfig) (*Certificate, error) {
-	w, visited, err := certifyWithoutChains(ctx, e, cfg)
-	if err == nil && visited == nil && !cfg.NoChains && (w.Verdict != Trusted && !w.byFlow || cfg.Confirm) {
-		w, err = check(ctx, e, w, cfg, func(cfg CertifyConfig) (*weighing, error) {
-			w, _, err := certifyWithoutChains(ctx, e, cfg)
-			return w, err
-		})
-	}
-	if err != nil {
-		return nil, err
-	}
-	return w.Certificate, nil
-}
-
 // certifyWithoutChains certifies without chains. If the certificate comes from evidences of models,
 // without draws of parameters, the function also returns the models that it visited. Chains could
 // not improve such a certificate.

@@ -10,14 +10,25 @@ import (
 	"github.com/transdim/vti/space"
 )
 
+func certify(ctx context.Context, e *evaluator, cfg CertifyConfig) (*Certificate, error) {
+	w, visited, err := certifyWithoutChains(ctx, e, cfg)
+	if err == nil && visited == nil && !cfg.NoChains && (w.Verdict != Trusted && !w.byFlow || cfg.Confirm) {
+		w, err = check(ctx, e, w, cfg, cfg.Draws)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return w.Certificate, nil
+}
+
 // check compares the certificate weights, which comes from importance weights, with tempered
 // chains, which do not depend on q. It returns the more reliable certificate. If the two methods
 // agree, the more precise one can be trusted. Chains alone cannot be trusted: they may have mixed
 // only among the models that they have found. The weights may have missed a small mode although
-// probabilities and moments agree. If draws of the chains show such a mode, the function again
-// computes a new certificate by weights, with proposals at these draws.
-func check(ctx context.Context, e *evaluator, weights *weighing, cfg CertifyConfig, again func(CertifyConfig) (*weighing, error)) (*weighing, error) {
-	c := &confirmation{e: e, weights: weights, cfg: cfg, again: again}
+// probabilities and moments agree. If draws of the chains show such a mode, the function computes a
+// new certificate by weights of the given number of draws, with proposals at the draws of chains.
+func check(ctx context.Context, e *evaluator, weights *weighing, cfg CertifyConfig, draws int) (*weighing, error) {
+	c := &confirmation{e: e, weights: weights, cfg: cfg, draws: draws}
 	if cfg.Short && weights.Verdict == Trusted {
 		if err := c.short(ctx); err != nil || c.weights.Confirmed {
 			return c.weights, err
@@ -31,7 +42,7 @@ func check(ctx context.Context, e *evaluator, weights *weighing, cfg CertifyConf
 		c.weights.Lower(Doubtful, "the check by chains failed: %v", err)
 		return c.weights, nil
 	}
-	if err := c.cover(chains); err != nil {
+	if err := c.cover(ctx, chains); err != nil {
 		return nil, err
 	}
 	c.weights.Certificate = conclusion(e.Target.Space(), c.weights, chains)
@@ -44,7 +55,7 @@ type confirmation struct {
 	weights *weighing
 	cfg     CertifyConfig // its witnesses (points with posterior mass) include draws of the chains so far
 	found   witnesses
-	again   func(CertifyConfig) (*weighing, error)
+	draws   int // number of draws of a new certificate by weights
 }
 
 // short confirms the weights if short chains agree with them. If they do not agree, longer chains
@@ -61,7 +72,7 @@ func (c *confirmation) short(ctx context.Context) error {
 			}
 			continue // chains that have not mixed show nothing about the weights
 		}
-		if err := c.cover(chains); err != nil {
+		if err := c.cover(ctx, chains); err != nil {
 			return err
 		}
 		c.weights.Confirmed = c.weights.Verdict == Trusted && models.MissedByChains(c.weights.Certificate, chains) == "" && models.Disagreement(sp, c.weights.Certificate, chains) == ""
@@ -73,7 +84,7 @@ func (c *confirmation) short(ctx context.Context) error {
 // cover computes a new certificate by weights, with proposals at draws of the chains in regions
 // where the weights have no draws, if these regions hold enough of the posterior. They may hold
 // less if the certificates differ: a far mode of little mass can make most of a variance.
-func (c *confirmation) cover(chains *Certificate) error {
+func (c *confirmation) cover(ctx context.Context, chains *Certificate) error {
 	unseen, share, err := c.weights.unseenOf(chains)
 	enough := share > verdict.DoubtfulMissed || share > 0 && models.Disagreement(c.e.Target.Space(), c.weights.Certificate, chains) != ""
 	if err != nil || !enough {
@@ -81,7 +92,9 @@ func (c *confirmation) cover(chains *Certificate) error {
 	}
 	c.found.add(unseen)
 	c.cfg.stream, c.cfg.witnesses = c.cfg.stream+"/again", append(slices.Clone(c.cfg.witnesses), unseen)
-	if c.weights, err = c.again(c.cfg); err != nil {
+	again := c.cfg
+	again.Draws = c.draws
+	if c.weights, _, err = certifyWithoutChains(ctx, c.e, again); err != nil {
 		return err
 	}
 	if _, share, err = c.weights.unseenOf(chains); err != nil {

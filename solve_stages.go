@@ -379,11 +379,7 @@ func (s *solver) fresh(ctx context.Context, cfg CertifyConfig) (*weighing, error
 	case c.Verdict == Trusted && (!cfg.Confirm || s.repeats(c)) || c.Verdict != Trusted && s.mayCollapse():
 		return c, nil
 	case cfg.Confirm && (c.Verdict >= Doubtful || s.plan.Full == 0) || s.plan.Last || s.exhausted() || s.plan.Unhelpful >= patience:
-		return check(ctx, s.t.evaluator, c, cfg, func(cfg CertifyConfig) (*weighing, error) {
-			cfg.Draws = few.Draws
-			c, _, err := certifyWithoutChains(ctx, s.t.evaluator, cfg)
-			return c, err
-		})
+		return check(ctx, s.t.evaluator, c, cfg, few.Draws)
 	}
 	return c, nil
 }
