@@ -10,6 +10,7 @@ import (
 	"github.com/transdim/vti/space"
 )
 
+// certify certifies by weights or sums, and compares weights with chains where they need it.
 func certify(ctx context.Context, e *evaluator, cfg CertifyConfig) (*Certificate, error) {
 	w, visited, err := certifyWithoutChains(ctx, e, cfg)
 	if err == nil && visited == nil && !cfg.NoChains && (w.Verdict != Trusted && !w.byFlow || cfg.Confirm) {

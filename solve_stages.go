@@ -76,7 +76,7 @@ func (s *solver) collapse(ctx context.Context) error {
 	if s.plan.Next == birthing { // in the place of births and deaths
 		part = budget.Births
 	}
-	return s.chainsOverModels(ctx, "collapsed", "populations and tempered chains over models and latent variables, without parameters", part, s.t.engine.Collapsed)
+	return s.chainsOverModels(ctx, "collapsed", "populations and tempered chains over models and latent variables", part, s.t.engine.Collapsed)
 }
 
 // chainsOverModels certifies by the function certify, with random numbers of a stream, up to the

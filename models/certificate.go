@@ -39,8 +39,8 @@ const (
 	// reliable.
 	Chains
 	// CollapsedChains stands for tempered chains over models and latent variables
-	// (Known.Collapsed). Populations of annealed states check the chains,
-	// since there are no weights to do so.
+	// (Known.Collapsed). Populations of annealed states check the chains, since there are no
+	// weights to do so.
 	CollapsedChains
 	// BirthsAndDeaths stands for chains over models that add members (such as predictors) by births
 	// and remove them by deaths (Known.BirthDeath). Tempered chains check them.

@@ -73,8 +73,8 @@ func (a *augmented) Far(random *rand.Rand) (rjmcmc.CollapsedState, error) {
 // augmentedState is a model with its parameters.
 type augmentedState struct {
 	*augmented
-	members    []int // columns of the members of the model, the fixed columns first
-	theta      []float64
+	members    []int     // columns of the members of the model, the fixed columns first
+	theta      []float64 // coefficients of the members, less their prior means
 	logSigma   float64
 	eta        []float64 // linear predictor [n]
 	logDensity float64   // log p(y | m, θ)
@@ -86,8 +86,7 @@ func (a *augmented) state(model []int, random *rand.Rand) *augmentedState {
 	return s
 }
 
-// draw makes model the model of the state, and draws its parameters from the prior. theta holds
-// coefficients less their prior means.
+// draw makes model the model of the state, and draws its parameters from the prior.
 func (s *augmentedState) draw(model []int, random *rand.Rand) {
 	s.members, s.theta, s.logSigma = rank.UpTo(s.fixed), nil, s.target.LogScale
 	for _, predictor := range model {
