@@ -38,8 +38,9 @@ type found struct {
 	logEvidence, logEvidenceSE float64
 
 	families score.Mixture
-	// source draws parameters of families (nodes with parents), by the generator random
-	source  score.ParameterSource
+	// sources draw parameters of families (nodes with parents). random is the generator of the
+	// draws that are not made for one node alone.
+	sources score.ParameterSources
 	random  *rand.Rand
 	moments effects.EdgeMoments // exact posterior moments of weights; nil for none
 	sample  score.Sample
@@ -49,7 +50,7 @@ type found struct {
 // certify returns the certificate, given the drawn graphs and the standard errors of edge
 // probabilities.
 func concludeSum(p *score.Problem, ctx gocontext.Context, o output, posterior *score.Posterior, moments effects.EdgeMoments,
-	parameters func(random *rand.Rand) score.ParameterSource, certify func(graphs []score.Draw, edgeErrors [][]float64) *Certificate,
+	parameters score.ParameterSources, certify func(graphs []score.Draw, edgeErrors [][]float64) *Certificate,
 ) (*Result, error) {
 	o.status("drawing graphs")
 	graphs, err := posterior.Sample(ctx, stream.Rand(o.seed, "graphs"), graphDraws)
@@ -65,15 +66,15 @@ func concludeSum(p *score.Problem, ctx gocontext.Context, o output, posterior *s
 	f.graphs = graphEstimates{posterior.EdgeProbabilities(), edgeErrors, graphs, func(event func(*dgraph.Graph) bool) (probability, se float64) {
 		return posterior.Probability(graphs, event)
 	}}
-	f.source = parameters(f.random)
-	f.sample = score.SampleFrom(effects.Spread(graphs, f.random), p.Families, f.source)
+	f.sources = parameters
+	f.sample = score.SampleFrom(effects.Spread(graphs, f.random), p.Families, f.sources(f.random))
 	return conclude(p, ctx, o, f)
 }
 
 func concludeChains(p *score.Problem, ctx gocontext.Context, o output, c *Certificate, edges walk.Edges, sample score.Sample) (*Result, error) {
 	graphs := sample.Count()
 	f := found{certificate: c, graphs: chainEstimates(edges, graphs, float64(c.ESS)), random: stream.Rand(o.seed, "parameters"), sample: sample.Thin(effects.FileDraws)}
-	f.families, f.source = sample.Split(f.random)
+	f.families, f.sources = sample.Split()
 	f.logEvidence, f.logEvidenceSE = math.NaN(), math.NaN()
 	return conclude(p, ctx, o, f)
 }
@@ -118,11 +119,11 @@ func describe(p *score.Problem, ctx gocontext.Context, result *Result, f found) 
 	}
 	mechanism, complete := p.Model.Mechanism, p.Data.Missing == nil
 	if !mechanism.Integrated() { // mechanisms whose parameters are integrated out have no slopes and no residuals
-		if result.Parameters, err = effects.Parameters(p, ctx, f.families, f.source, f.moments, graphs, f.random); err != nil {
+		if result.Parameters, err = effects.Parameters(p, ctx, f.families, f.sources, f.moments, graphs, *result.Seed); err != nil {
 			return err
 		}
 		if complete { // imputed cells fit the model by construction
-			if result.Checks, err = effects.CheckNodes(p, ctx, f.families, f.source, f.random); err != nil {
+			if result.Checks, err = effects.CheckNodes(p, ctx, f.families, f.sources, *result.Seed); err != nil {
 				return err
 			}
 		}
@@ -132,7 +133,7 @@ func describe(p *score.Problem, ctx gocontext.Context, result *Result, f found) 
 	case p.Data.Nodes() > dgraph.ManyNodes:
 		result.Notes = append(result.Notes, fmt.Sprintf("no model check: it compares all pairs of columns, of which there are too many with more than %d columns", dgraph.ManyNodes))
 	default:
-		result.ModelCheck, err = effects.CheckModel(p, ctx, f.families, f.graphs.draws[0].Graph, f.source, f.random)
+		result.ModelCheck, err = effects.CheckModel(p, ctx, f.families, f.graphs.draws[0].Graph, f.sources(f.random), f.random)
 	}
 	return err
 }

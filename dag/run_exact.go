@@ -2,7 +2,6 @@ package dag
 
 import (
 	gocontext "context"
-	"math/rand/v2"
 
 	"github.com/transdim/vti/dag/effects"
 	dgraph "github.com/transdim/vti/dag/graph"
@@ -53,8 +52,7 @@ func RunExact(ctx gocontext.Context, problem *score.Problem, cfg ExactConfig) (*
 // concludeForms makes a result of a posterior over graphs whose evidences have closed forms. The
 // function judge adds further objections to the certificate.
 func concludeForms(p *score.Problem, ctx gocontext.Context, o output, posterior *score.Posterior, judge func(c *Certificate)) (*Result, error) {
-	parameters := func(random *rand.Rand) score.ParameterSource { return p.ExactParameters(p.Families, random) }
-	return concludeSum(p, ctx, o, posterior, effects.ExactMoments(p, posterior.Mixture()), parameters, func(graphs []score.Draw, edgeErrors [][]float64) *Certificate {
+	return concludeSum(p, ctx, o, posterior, effects.ExactMoments(p, posterior.Mixture()), p.ExactParameters(p.Families), func(graphs []score.Draw, edgeErrors [][]float64) *Certificate {
 		c := certifyScores(posterior, graphs, edgeErrors)
 		judge(c)
 		return c

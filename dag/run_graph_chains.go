@@ -87,10 +87,10 @@ func RunGraphChains(ctx gocontext.Context, problem *score.Problem, cfg GraphChai
 	if scores != nil {
 		f.certificate.addWeights(&verdict.Judgement{Verdict: f.certificate.Verdict, Reasons: f.certificate.Reasons}, scores, graphs)
 	}
-	f.source = problem.ExactParameters(families.Families, f.random)
+	f.sources = problem.ExactParameters(families.Families)
 	nodes := problem.Data.Nodes()
 	every := 1 + len(kept)*nodes*nodes/mostParameters
-	f.sample = score.SampleFrom(score.EachOf(kept, every), families.Families, f.source)
+	f.sample = score.SampleFrom(score.EachOf(kept, every), families.Families, f.sources(f.random))
 	f.sample.Chain = score.EachOf(chain, every)
 	return conclude(problem, ctx, o, f)
 }

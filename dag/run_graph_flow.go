@@ -172,7 +172,7 @@ func concludeUndivided(ctx gocontext.Context, p *score.Problem, o output, traine
 		}
 	}
 	graphs := sample.Count()
-	f.families, f.source = sample.Split(f.random)
+	f.families, f.sources = sample.Split()
 	probabilities := f.families.Edges(p.Data.Nodes())
 	errors := dgraph.Zeros(p.Data.Nodes())
 	for _, e := range dgraph.OrderedPairs(p.Data.Nodes()) {

@@ -4,7 +4,6 @@ import (
 	gocontext "context"
 	"fmt"
 	"math"
-	"math/rand/v2"
 	"slices"
 
 	"gonum.org/v1/gonum/floats"
@@ -13,7 +12,9 @@ import (
 	dgraph "github.com/transdim/vti/dag/graph"
 	"github.com/transdim/vti/dag/score"
 	"github.com/transdim/vti/dag/sem"
+	"github.com/transdim/vti/internal/parallel"
 	"github.com/transdim/vti/internal/report"
+	"github.com/transdim/vti/internal/stream"
 )
 
 // Parameter is the posterior of the direct effect of one node on another, given that the edge
@@ -59,44 +60,71 @@ func parameterDraws(p *score.Problem) int {
 // standard deviations come from the function exact, or from draws if exact is nil; draws miss
 // improbable values far away, which can make up most of a variance. The argument graphs is the
 // effective number of graphs that were drawn for the posterior, infinite for a sum over all graphs.
-func Parameters(p *score.Problem, ctx gocontext.Context, posterior score.Mixture, source score.ParameterSource, exact EdgeMoments, graphs float64, random *rand.Rand) (list []Parameter, err error) {
-	probabilities, draws := posterior.Edges(p.Data.Nodes()), parameterDraws(p)
-	ofNodes := posterior.OfNodes(p.Data.Nodes())
-	for _, e := range dgraph.OrderedPairs(p.Data.Nodes()) {
-		if err := ctx.Err(); err != nil {
-			return nil, fmt.Errorf("stopped while summarising mechanisms: %w", err)
+// The draws for each node have their own random stream under the seed.
+func Parameters(p *score.Problem, ctx gocontext.Context, posterior score.Mixture, sources score.ParameterSources, exact EdgeMoments, graphs float64, seed uint64) (list []Parameter, err error) {
+	nodes := p.Data.Nodes()
+	probabilities, ofNodes := posterior.Edges(nodes), posterior.OfNodes(nodes)
+	effects := make([][]*Parameter, nodes) // by effect and cause
+	err = parallel.For(ctx, nodes, func(j int) error {
+		random := stream.Rand(seed, "parameters/"+p.Data.Names[j])
+		source := sources(random)
+		effects[j] = make([]*Parameter, nodes)
+		for i := range nodes {
+			if probability := probabilities[i][j]; probability >= leastParameter {
+				families := posterior.Draws(random, posterior.With(i, ofNodes[j]))
+				effects[j][i] = parameterOf(p, dgraph.Edge{From: i, To: j}, probability, graphs, exact, posterior.SE, func() (family int, theta []float64, island int) {
+					family = families()
+					theta, island = source(family)
+					return family, theta, island
+				})
+			}
 		}
-		if probabilities[e.From][e.To] < leastParameter {
-			continue
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("stopped while summarising mechanisms: %w", err)
+	}
+	for i := range nodes {
+		for j := range nodes {
+			if effect := effects[j][i]; effect != nil {
+				list = append(list, *effect)
+			}
 		}
-		families := posterior.Draws(random, posterior.With(e.From, ofNodes[e.To]))
-		slopes, errors := make([]float64, draws), meanErrors{}
-		for i := range slopes {
-			family := families()
-			theta, island := source(family)
-			slopes[i] = slope(p, theta, e) * p.Data.Scale[e.To] / p.Data.Scale[e.From]
-			errors.add(family, island, slopes[i])
-		}
-		slices.Sort(slopes)
-		effect := Parameter{From: p.Data.Names[e.From], To: p.Data.Names[e.To], Prob: report.Number(probabilities[e.From][e.To])}
-		mean, sd := stat.MeanStdDev(slopes, nil)
-		between, drawn := sd, errors.se(mean, posterior.SE)
-		if exact != nil {
-			unit := p.Data.Scale[e.To] / p.Data.Scale[e.From]
-			weight, variance, ofMeans := exact(e)
-			mean, sd, between, drawn = weight*unit, math.Sqrt(variance)*unit, math.Sqrt(ofMeans)*unit, 0
-		}
-		se := math.Hypot(drawn, between/math.Sqrt(graphs*probabilities[e.From][e.To]))
-		effect.Mean, effect.MeanSE, effect.SD = report.Number(mean), report.Number(se), report.Number(sd)
-		effect.Q025, effect.Q975 = report.Number(slopes[draws*25/1000]), report.Number(slopes[draws*975/1000])
-		list = append(list, effect)
 	}
 	return list, nil
 }
 
+// parameterOf summarises the direct effect along an edge of the given probability. draw draws a
+// family (a node with its parents) that has the edge, with its parameters and their island.
+func parameterOf(p *score.Problem, e dgraph.Edge, probability, graphs float64, exact EdgeMoments, evidence []float64, draw func() (family int, theta []float64, island int)) *Parameter {
+	slopes, errors := make([]float64, parameterDraws(p)), meanErrors{}
+	unit := p.Data.Scale[e.To] / p.Data.Scale[e.From]
+	for k := range slopes {
+		family, theta, island := draw()
+		slopes[k] = slope(p, theta, e) * unit
+		errors.add(family, island, slopes[k])
+	}
+	slices.Sort(slopes)
+	mean, sd := stat.MeanStdDev(slopes, nil)
+	between, drawn := sd, 0.0
+	if exact == nil {
+		drawn = errors.se(mean, evidence)
+	} else {
+		weight, variance, ofMeans := exact(e)
+		mean, sd, between = weight*unit, math.Sqrt(variance)*unit, math.Sqrt(ofMeans)*unit
+	}
+	se := math.Hypot(drawn, between/math.Sqrt(graphs*probability))
+	return &Parameter{
+		From: p.Data.Names[e.From], To: p.Data.Names[e.To], Prob: report.Number(probability),
+		Mean: report.Number(mean), MeanSE: report.Number(se), SD: report.Number(sd),
+		Q025: report.Number(slopes[len(slopes)*25/1000]), Q975: report.Number(slopes[len(slopes)*975/1000]),
+	}
+}
+
 // EdgeMoments returns the posterior mean and variance of the weight of an edge, given that the edge
 // is in the graph, for the scaled columns. The result between is the part of the variance that
-// comes from different sets of parents.
+// comes from different sets of parents. It can be called at the same time for edges into different
+// nodes.
 type EdgeMoments func(e dgraph.Edge) (mean, variance, between float64)
 
 // negligibleShare is the posterior probability below which a node's set of parents changes no digit
@@ -112,13 +140,16 @@ func ExactMoments(p *score.Problem, posterior score.Mixture) EdgeMoments {
 		return nil
 	}
 	type moments struct{ means, variances []float64 }
-	known := map[dgraph.Family]moments{}
+	known := make([]map[dgraph.Set]moments, p.Data.Nodes())
+	for j := range known {
+		known[j] = map[dgraph.Set]moments{}
+	}
 	forms, ofNodes := p.Forms(), posterior.OfNodes(p.Data.Nodes())
 	familyMoments := func(f dgraph.Family) moments {
-		moments, ok := known[f]
+		moments, ok := known[f.Node][f.Parents]
 		if !ok {
 			moments.means, moments.variances = forms[f.Node].Moments(f.Parents)
-			known[f] = moments
+			known[f.Node][f.Parents] = moments
 		}
 		return moments
 	}
@@ -207,13 +238,16 @@ type NodeCheck struct {
 	Kurtosis report.Number `json:"kurtosis"` // fourth moment: heavy tails
 }
 
-// CheckNodes returns the posterior predictive checks of the residuals of all nodes.
-func CheckNodes(p *score.Problem, ctx gocontext.Context, posterior score.Mixture, source score.ParameterSource, random *rand.Rand) (checks []NodeCheck, err error) {
+// CheckNodes returns the posterior predictive checks of the residuals of all nodes. The draws for
+// each node have their own random stream under the seed.
+func CheckNodes(p *score.Problem, ctx gocontext.Context, posterior score.Mixture, sources score.ParameterSources, seed uint64) ([]NodeCheck, error) {
 	l, ofNodes := p.Layout(), posterior.OfNodes(p.Data.Nodes())
-	for j, name := range p.Data.Names {
-		if err := ctx.Err(); err != nil {
-			return nil, fmt.Errorf("stopped while checking residuals: %w", err)
-		}
+	checks := make([]NodeCheck, p.Data.Nodes())
+	err := parallel.For(ctx, len(checks), func(j int) error {
+		check := &checks[j]
+		check.Node = p.Data.Names[j]
+		random := stream.Rand(seed, "residuals/"+check.Node)
+		source := sources(random)
 		counted := p.Data.CountedRows(j)
 		fitted := make([]float64, len(counted))
 		residuals := make([]float64, len(counted))
@@ -225,7 +259,6 @@ func CheckNodes(p *score.Problem, ctx gocontext.Context, posterior score.Mixture
 			replicated[r] = statistics(residuals)
 		}
 		families := posterior.Draws(random, ofNodes[j])
-		check := NodeCheck{Node: name}
 		for range checkDraws {
 			theta, _ := source(families())
 			sigma := math.Exp(l.LogSigma(theta))
@@ -241,7 +274,10 @@ func CheckNodes(p *score.Problem, ctx gocontext.Context, posterior score.Mixture
 				}
 			}
 		}
-		checks = append(checks, check)
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("stopped while checking residuals: %w", err)
 	}
 	return checks, nil
 }

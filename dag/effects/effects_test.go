@@ -68,7 +68,7 @@ func TestChecksFindHeavyTails(t *testing.T) {
 	require.NoError(t, err)
 	posterior, err := score.NewPosterior(context.Background(), p.Structure, scores, nil)
 	require.NoError(t, err)
-	checks, err := CheckNodes(p, t.Context(), posterior.Mixture(), p.ExactParameters(p.Families, random), random)
+	checks, err := CheckNodes(p, t.Context(), posterior.Mixture(), p.ExactParameters(p.Families), 5)
 	require.NoError(t, err)
 	require.Less(t, float64(checks[1].Kurtosis), 0.01)
 	require.InDelta(t, 0.5, float64(checks[0].Kurtosis), 0.48)
@@ -86,7 +86,7 @@ func TestExactMoments(t *testing.T) {
 		require.NoError(t, err)
 		posterior, err := score.NewPosterior(t.Context(), p.Structure, scores, nil)
 		require.NoError(t, err)
-		exact, source := ExactMoments(p, posterior.Mixture()), p.ExactParameters(p.Families, random)
+		exact, source := ExactMoments(p, posterior.Mixture()), p.ExactParameters(p.Families)(random)
 		for _, e := range []dgraph.Edge{{From: 0, To: 1}, {From: 2, To: 1}, {From: 0, To: 2}} {
 			families := posterior.Mixture().Draws(random, posterior.Mixture().With(e.From, posterior.Mixture().OfNodes(p.Data.Nodes())[e.To]))
 			const draws = 60000

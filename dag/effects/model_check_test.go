@@ -34,7 +34,7 @@ func TestCheckModel(t *testing.T) {
 		require.NoError(t, err)
 		posterior, err := score.NewPosterior(t.Context(), p.Structure, scores, nil)
 		require.NoError(t, err)
-		report, err := CheckModel(p, t.Context(), posterior.Mixture(), dgraph.NewGraph(3), p.ExactParameters(p.Families, random), random)
+		report, err := CheckModel(p, t.Context(), posterior.Mixture(), dgraph.NewGraph(3), p.ExactParameters(p.Families)(random), random)
 		require.NoError(t, err)
 		return report
 	}

@@ -67,7 +67,7 @@ func (s *effectStudy) add(t *testing.T, p *score.Problem, truth *dgraph.Graph, t
 	require.NoError(t, err)
 	posterior, err := score.NewPosterior(t.Context(), p.Structure, scores, nil)
 	require.NoError(t, err)
-	d := score.SampleFrom(Spread(dagtest.Draws(t, posterior, random, 2000), random), p.Families, p.ExactParameters(p.Families, random))
+	d := score.SampleFrom(Spread(dagtest.Draws(t, posterior, random, 2000), random), p.Families, p.ExactParameters(p.Families)(random))
 	order, _ := truth.Order()
 	held, pairs := map[string]float64{}, map[string]float64{}
 	for from := range truth.Nodes() {
@@ -220,7 +220,7 @@ func TestErrorsOfTotalEffects(t *testing.T) {
 		graphs, err := posterior.Sample(t.Context(), random, draws)
 		require.NoError(t, err)
 		sample := score.Sample{}
-		source := p.ExactParameters(p.Families, random)
+		source := p.ExactParameters(p.Families)(random)
 		for _, g := range graphs {
 			for range g.Count {
 				one := score.SampleFrom([][]int{g.Families}, p.Families, source)

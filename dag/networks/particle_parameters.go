@@ -100,7 +100,7 @@ func (s *Scores) Parameters(random *rand.Rand) score.ParameterSource {
 	p, l := s.problem, s.problem.Layout()
 	linear := *p
 	linear.Model.Mechanism = sem.Linear
-	rootNoise, linearLayout := linear.ExactParameters(p.Families, random), linear.Layout()
+	rootNoise, linearLayout := linear.ExactParameters(p.Families)(random), linear.Layout()
 	tables := map[int]pick.Table{}
 	return func(f int) (theta []float64, number int) {
 		if s.exact[f] {

@@ -137,7 +137,7 @@ func TestQueriesOfMixedNumbersAreThoseOfBGe(t *testing.T) {
 		posterior, err := score.NewPosterior(t.Context(), p.Structure, scores, nil)
 		require.NoError(t, err)
 		random := dagtest.Random(4)
-		d := score.SampleFrom(effects.Spread(dagtest.Draws(t, posterior, random, 4000), random), p.Families, p.ExactParameters(p.Families, random))
+		d := score.SampleFrom(effects.Spread(dagtest.Draws(t, posterior, random, 4000), random), p.Families, p.ExactParameters(p.Families)(random))
 		answers[mechanism] = map[string]*Answer{}
 		for _, query := range queries {
 			answers[mechanism][query] = askDraws(t, p, d, query)

@@ -90,7 +90,7 @@ func TestQueriesOfCategories(t *testing.T) {
 		posterior, err := score.NewPosterior(t.Context(), p.Structure, scores, nil)
 		require.NoError(t, err)
 		random := dagtest.Random(3)
-		d := score.SampleFrom(effects.Spread(dagtest.Draws(t, posterior, random, 4000), random), p.Families, p.ExactParameters(p.Families, random))
+		d := score.SampleFrom(effects.Spread(dagtest.Draws(t, posterior, random, 4000), random), p.Families, p.ExactParameters(p.Families)(random))
 		for _, text := range []string{"P(b | a=yes)", "P(a | b=1, d=2)", "P(b | do(a=yes))", "P(c | do(b=2))", "P(d | c=x, do(b=0))"} {
 			q, err := ParseQuery(text)
 			require.NoError(t, err)
@@ -215,7 +215,7 @@ func TestAnswersAboutNumbers(t *testing.T) {
 	posterior, err := score.NewPosterior(t.Context(), p.Structure, scores, nil)
 	require.NoError(t, err)
 	random := dagtest.Random(8)
-	d := score.SampleFrom(effects.Spread(dagtest.Draws(t, posterior, random, 4000), random), p.Families, p.ExactParameters(p.Families, random))
+	d := score.SampleFrom(effects.Spread(dagtest.Draws(t, posterior, random, 4000), random), p.Families, p.ExactParameters(p.Families)(random))
 	asked := func(text string) *Answer {
 		q, err := ParseQuery(text)
 		require.NoError(t, err)

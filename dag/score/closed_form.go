@@ -144,22 +144,24 @@ func (p *Problem) weighFamilies(ctx gocontext.Context, forms []Form, progress fu
 	})
 }
 
-// ExactParameters returns a source that draws parameters from their posterior given a family (a
-// node with a set of parents). The argument of the source is an index of the slice families.
-func (p *Problem) ExactParameters(families []dgraph.Family, random *rand.Rand) ParameterSource {
+// ExactParameters returns sources that draw parameters from their posterior given a family (a node
+// with a set of parents). The argument of a source is an index of the slice families.
+func (p *Problem) ExactParameters(families []dgraph.Family) ParameterSources {
 	forms := p.Forms()
-	known := map[int]func(*rand.Rand) []float64{}
-	return func(family int) ([]float64, int) {
-		draw, ok := known[family]
-		if !ok {
-			f := families[family]
-			if len(known) == MostKept {
-				clear(known)
+	return func(random *rand.Rand) ParameterSource {
+		known := map[int]func(*rand.Rand) []float64{}
+		return func(family int) ([]float64, int) {
+			draw, ok := known[family]
+			if !ok {
+				f := families[family]
+				if len(known) == MostKept {
+					clear(known)
+				}
+				draw = forms[f.Node].Posterior(f.Parents)
+				known[family] = draw
 			}
-			draw = forms[f.Node].Posterior(f.Parents)
-			known[family] = draw
+			return draw(random), 0
 		}
-		return draw(random), 0
 	}
 }
 

@@ -41,8 +41,8 @@ func (d Sample) Each(every int) Sample {
 }
 
 // Split returns the families (nodes with sets of parents) in the drawn graphs, with the fraction of
-// draws that have each, and a source that picks at random among a family's drawn parameters.
-func (d Sample) Split(random *rand.Rand) (Mixture, ParameterSource) {
+// draws that have each, and sources that pick at random among a family's drawn parameters.
+func (d Sample) Split() (Mixture, ParameterSources) {
 	m, families := FamiliesOf(d.Parents)
 	thetas := make([][][]float64, len(m.Families))
 	for k, graphFamilies := range families {
@@ -50,7 +50,9 @@ func (d Sample) Split(random *rand.Rand) (Mixture, ParameterSource) {
 			thetas[f] = append(thetas[f], d.Thetas[k][j])
 		}
 	}
-	return m, func(family int) ([]float64, int) { return thetas[family][random.IntN(len(thetas[family]))], 0 }
+	return m, func(random *rand.Rand) ParameterSource {
+		return func(family int) ([]float64, int) { return thetas[family][random.IntN(len(thetas[family]))], 0 }
+	}
 }
 
 // FamiliesOf returns the families (nodes with sets of parents) that occur in graphs, with the

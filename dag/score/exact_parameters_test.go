@@ -19,7 +19,7 @@ func TestExactParameters(t *testing.T) {
 	p, err := NewProblem(chainData(t, 30, tables.DataOptions{Scaling: tables.Center}), ModelOptions{Sigma: 0.9, PriorSD: 1.2}, tables.Constraints{})
 	require.NoError(t, err)
 	random := rand.New(rand.NewPCG(1, 2))
-	source := p.ExactParameters(p.Families, random)
+	source := p.ExactParameters(p.Families)(random)
 	for f, family := range p.Families {
 		if family != (dgraph.Family{Node: 1, Parents: dgraph.SetOf(0)}) {
 			continue
@@ -70,7 +70,7 @@ func TestExactParametersOfUnknownNoise(t *testing.T) {
 		}
 	})
 	const draws = 40_000
-	source := p.ExactParameters([]dgraph.Family{f}, randomOf(8))
+	source := p.ExactParameters([]dgraph.Family{f})(randomOf(8))
 	values := [2][]float64{}
 	for range draws {
 		theta, _ := source(0)

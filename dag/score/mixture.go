@@ -14,6 +14,10 @@ import (
 // from one group of particles; the number is 0 for a draw that is independent of all others.
 type ParameterSource func(family int) (theta []float64, island int)
 
+// ParameterSources returns the source that draws by the given generator. Two sources can be used at
+// the same time for families of different nodes.
+type ParameterSources func(random *rand.Rand) ParameterSource
+
 // Mixture is a list of families (nodes with sets of parents) with their posterior probabilities.
 // For every node the probabilities of its families add up to one.
 type Mixture struct {
