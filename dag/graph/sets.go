@@ -120,7 +120,8 @@ func (s Set) With(i int) Set {
 
 func (s Set) withHigh(i int) Set {
 	if at, found := s.place(i); !found {
-		s.high = s.high[:at] + string(appendNode(nil, i)) + s.high[at:]
+		high := appendNode(append(make([]byte, 0, 64), s.high[:at]...), i)
+		s.high = string(append(high, s.high[at:]...))
 	}
 	return s
 }
@@ -252,6 +253,16 @@ func (s Set) Nodes() iter.Seq[int] {
 	}
 }
 
+// At returns the node at place k of the ascending nodes, or −1 for a place outside the set.
+func (s Set) At(k int) int {
+	for i := range s.Nodes() {
+		if k--; k < 0 {
+			return i
+		}
+	}
+	return -1
+}
+
 // List returns the nodes, ascending.
 func (s Set) List() (list []int) {
 	for i := range s.Nodes() {
@@ -286,7 +297,9 @@ func (s *Set) UnmarshalBinary(data []byte) error {
 // descendants, and with the parents of each node ancestors.
 func Reach(from Set, links []Set) Set {
 	if len(links) > bitNodes {
-		return reachMany(from, links)
+		m := NewMarks(len(links))
+		m.Reach(from, links)
+		return m.set()
 	}
 	for waiting := from; !waiting.Empty(); {
 		next := Set{}
@@ -299,28 +312,73 @@ func Reach(from Set, links []Set) Set {
 	return from
 }
 
-// reachMany is Reach for many nodes. Its time is in proportion to the number of links on the paths.
-func reachMany(from Set, links []Set) Set {
-	seen := make([]uint64, (len(links)+63)/64)
-	reached := from.List()
-	for _, i := range reached {
-		seen[i>>6] |= 1 << (i & 63)
+// Marks marks nodes of a graph by a bit each. Unlike a [Set] it is changed in place.
+type Marks struct {
+	bits    []uint64
+	reached []int // scratch memory of Reach
+}
+
+// NewMarks returns marks for a number of nodes, none of which is marked.
+func NewMarks(nodes int) *Marks {
+	return &Marks{bits: make([]uint64, max(bitNodes, nodes+63)/64)}
+}
+
+// Has reports whether node i is marked.
+func (m *Marks) Has(i int) bool { return m.bits[i>>6]>>(i&63)&1 != 0 }
+
+// Add marks node i.
+func (m *Marks) Add(i int) { m.bits[i>>6] |= 1 << (i & 63) }
+
+// Remove unmarks node i.
+func (m *Marks) Remove(i int) { m.bits[i>>6] &^= 1 << (i & 63) }
+
+// HasAny reports whether a node of the set is marked.
+func (m *Marks) HasAny(s Set) bool {
+	if m.bits[0]&s.low[0]|m.bits[1]&s.low[1] != 0 {
+		return true
+	}
+	for at := 0; at < len(s.high); at += highBytes {
+		if m.Has(s.highNode(at)) {
+			return true
+		}
+	}
+	return false
+}
+
+// Reach marks the nodes that the function [Reach] returns, and no others. Its time is in proportion
+// to the number of links on the paths.
+func (m *Marks) Reach(from Set, links []Set) {
+	clear(m.bits)
+	if len(links) <= bitNodes {
+		reached := Reach(from, links)
+		copy(m.bits, reached.low[:])
+		return
+	}
+	reached := m.reached[:0]
+	for i := range from.Nodes() {
+		m.Add(i)
+		reached = append(reached, i)
 	}
 	for at := 0; at < len(reached); at++ {
 		for next := range links[reached[at]].Nodes() {
-			if bit := uint64(1) << (next & 63); seen[next>>6]&bit == 0 {
-				seen[next>>6] |= bit
+			if !m.Has(next) {
+				m.Add(next)
 				reached = append(reached, next)
 			}
 		}
 	}
+	m.reached = reached
+}
+
+// set returns the marked nodes.
+func (m *Marks) set() Set {
 	var high []byte
-	for word := 2; word < len(seen); word++ {
-		for i := range Members(seen[word]) {
+	for word := bitNodes / 64; word < len(m.bits); word++ {
+		for i := range Members(m.bits[word]) {
 			high = appendNode(high, word<<6+i)
 		}
 	}
-	return Set{low: [2]uint64{seen[0], seen[1]}, high: string(high)}
+	return Set{low: [2]uint64{m.bits[0], m.bits[1]}, high: string(high)}
 }
 
 // Compare compares sets by size, and sets of equal size by the highest node that only one of them

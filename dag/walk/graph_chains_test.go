@@ -3,6 +3,7 @@ package walk
 import (
 	"context"
 	"math"
+	"slices"
 	"testing"
 	"time"
 
@@ -120,6 +121,9 @@ func TestSortsCountOrders(t *testing.T) {
 	for range sorts {
 		logProbability := w.sort()
 		require.InDelta(t, logProbability, w.logSort(), 1e-12)
+		counts := slices.Clone(w.counts)
+		w.resort(0, 5)
+		require.Equal(t, counts, w.counts)
 		for j, set := range w.parents {
 			for i := range set.Nodes() {
 				require.Less(t, w.position[i], w.position[j])

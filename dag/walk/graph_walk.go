@@ -42,6 +42,7 @@ type walk struct {
 	wide     bool     // whether a sweep has additional steps of many nodes
 	pairs    *doubtfulPairs
 	blocks   *doubtfulBlocks
+	reached  *dgraph.Marks // scratch memory of searches for paths
 	window   window
 }
 
@@ -56,7 +57,7 @@ type change struct {
 // nodes drawn given this order.
 func newWalk(tables *orderTables, random *rand.Rand) *walk {
 	nodes := len(tables.parents)
-	w := &walk{orderedGraph: newOrderedGraph(tables.problem.Structure.Required, random), tables: tables, local: make([]int, nodes), known: map[dgraph.Family]float64{}}
+	w := &walk{orderedGraph: newOrderedGraph(tables.problem.Structure.Required, random), tables: tables, local: make([]int, nodes), known: map[dgraph.Family]float64{}, reached: dgraph.NewMarks(nodes)}
 	for j := range nodes {
 		w.draw(j, w.maskBefore(j))
 	}
@@ -179,10 +180,12 @@ func (w *walk) step(reach int) {
 		difference += w.listed(j)
 	}
 	if !orders {
+		w.resort(first, last)
 		logOrder := w.logSort()
 		if logRatio+logOrder < limit {
 			w.undo(w.changed)
 			w.shift(to, from)
+			w.resort(first, last)
 			return
 		}
 		w.logOrder = logOrder

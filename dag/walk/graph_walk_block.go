@@ -22,15 +22,15 @@ func (w *walk) block(width int) {
 	if w.tables.problem.Structure.Orders { // the order is part of the state
 		return
 	}
-	after := w.drawBlock(width)
+	w.drawBlock(width)
 	if len(w.window.nodes) < 2 {
 		return
 	}
-	logRatio := -w.sortBlock(after, func(ready []int, _ int) int { return ready[w.random.IntN(len(ready))] })
-	w.drawWindow(func(i int) bool { return !after.Has(i) })
+	logRatio := -w.sortBlock(func(ready []int, _ int) int { return ready[w.random.IntN(len(ready))] })
+	w.drawWindow(func(i int) bool { return !w.reached.Has(i) })
 	difference := w.drawFamilies()
 	old := w.window.old
-	logRatio += w.sortBlock(after, func(_ []int, place int) int { return old[len(old)-1-place].node })
+	logRatio += w.sortBlock(func(_ []int, place int) int { return old[len(old)-1-place].node })
 	if logRatio < math.Log(w.random.Float64()) {
 		w.undo(old)
 		return
@@ -56,39 +56,49 @@ func (w *walk) blockNodes(width int) (block dgraph.Set) {
 	return block
 }
 
-// drawBlock sets the window to W, drawn as in block from at most width nodes. It returns the nodes
-// that are not in P: the set B with all descendants.
-func (w *walk) drawBlock(width int) (after dgraph.Set) {
+// drawBlock sets the window to W, drawn as in block from at most width nodes. It marks the nodes
+// that are not in P, the set B with all descendants, in w.reached.
+func (w *walk) drawBlock(width int) {
 	block := w.blockNodes(width)
-	after = dgraph.Reach(block, w.children)
+	w.reached.Reach(block, w.children)
 	w.window.nodes = w.window.nodes[:0]
-	left := after
 	for found := true; found; {
 		found = false
-		for j := range block.And(left).Nodes() {
-			if w.parents[j].And(left).Empty() {
-				w.window.nodes, left, found = append(w.window.nodes, j), left.Without(j), true
+		for j := range block.Nodes() {
+			if w.isReady(j) {
+				w.window.nodes, found = append(w.window.nodes, j), true
+				w.reached.Remove(j)
 			}
 		}
 	}
-	return after
+	w.markWindow()
+}
+
+// isReady reports whether a node is marked in w.reached and none of its parents is.
+func (w *walk) isReady(j int) bool { return w.reached.Has(j) && !w.reached.HasAny(w.parents[j]) }
+
+func (w *walk) markWindow() {
+	for _, j := range w.window.nodes {
+		w.reached.Add(j)
+	}
 }
 
 // sortBlock builds an order of the nodes of the window, one by one. next picks the node for each
 // position among the nodes that are ready, those whose parents all come before. sortBlock returns
-// the log probability of this order in a random sort, which picks with equal probabilities. The set
-// left holds the nodes that are not before the window.
-func (w *walk) sortBlock(left dgraph.Set, next func(ready []int, place int) int) float64 {
+// the log probability of this order in a random sort, which picks with equal probabilities.
+// w.reached marks the nodes that are not before the window.
+func (w *walk) sortBlock(next func(ready []int, place int) int) float64 {
 	product := 1.0
 	for place := range w.window.nodes {
 		ready := w.ready[:0]
 		for _, j := range w.window.nodes {
-			if left.Has(j) && w.parents[j].And(left).Empty() {
+			if w.isReady(j) {
 				ready = append(ready, j)
 			}
 		}
 		product *= float64(len(ready))
-		left = left.Without(next(ready, place))
+		w.reached.Remove(next(ready, place))
 	}
+	w.markWindow()
 	return -math.Log(product)
 }

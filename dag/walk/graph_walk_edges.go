@@ -17,12 +17,7 @@ func (w *walk) edge() dgraph.Edge {
 			k -= count
 			continue
 		}
-		for from := range set.Nodes() {
-			if k == 0 {
-				return dgraph.Edge{From: from, To: to}
-			}
-			k--
-		}
+		return dgraph.Edge{From: set.At(k), To: to}
 	}
 	panic("dag.walk.edge: the number of edges is wrong")
 }
@@ -33,7 +28,7 @@ func (w *walk) sparseEdge() dgraph.Edge {
 	for {
 		to, k := w.random.IntN(len(w.parents)), w.random.IntN(w.mostParents)
 		if k < w.parents[to].Len() {
-			return dgraph.Edge{From: w.parents[to].List()[k], To: to}
+			return dgraph.Edge{From: w.parents[to].At(k), To: to}
 		}
 	}
 }
@@ -104,13 +99,13 @@ func (w *walk) reverse() {
 // acyclicMask returns the candidates of node j, which must have no parents, that are not its
 // descendants. possible is false if a descendant is a required parent.
 func (w *walk) acyclicMask(j int) (mask int, possible bool) {
-	below := dgraph.Reach(dgraph.SetOf(j), w.children)
+	w.reached.Reach(dgraph.SetOf(j), w.children)
 	for k, i := range w.tables.parents[j] {
-		if !below.Has(i) {
+		if !w.reached.Has(i) {
 			mask |= 1 << k
 		}
 	}
-	return mask, w.tables.problem.Structure.Required[j].And(below).Empty()
+	return mask, !w.reached.HasAny(w.tables.problem.Structure.Required[j])
 }
 
 // addOrRemove is a small step that adds or removes an edge, each with probability ½. An edge that
@@ -197,5 +192,6 @@ func (w *walk) reaches(from, to int, direct bool) bool {
 	if direct {
 		last = last.Without(from)
 	}
-	return dgraph.Reach(last, w.parents).Has(from)
+	w.reached.Reach(last, w.parents)
+	return w.reached.Has(from)
 }

@@ -178,7 +178,10 @@ func (w *listedWalk) step(reach int) {
 		w.set(j, w.families.pick(j, before, w.sums[k], w.random.Float64()))
 		before = before.With(j)
 	}
-	if !orders && logRatio+w.logSort() < limit {
+	if orders {
+		return
+	}
+	if w.resort(first, last); logRatio+w.logSort() < limit {
 		for j, f := range w.old {
 			w.set(j, f)
 		}

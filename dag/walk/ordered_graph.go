@@ -17,15 +17,19 @@ type orderedGraph struct {
 	mostParents int
 	order       []int
 	position    []int // place of each node in the order
-	counts      []int // scratch memory of sort and logSort
-	ready       []int // scratch memory of sort
+	// place of each node's last parent in the order plus one, or 0 without parents: the first place
+	// at which the node can stand; kept by sort and resort
+	readyFrom []int
+	counts    []int // number of nodes by readyFrom
+	waiting   []int // scratch memory of sort
+	ready     []int // scratch memory of sort
 }
 
 func newOrderedGraph(parents []dgraph.Set, random *rand.Rand) orderedGraph {
 	nodes := len(parents)
 	w := orderedGraph{
 		random: random, parents: make([]dgraph.Set, nodes), children: make([]dgraph.Set, nodes), order: make([]int, nodes), position: make([]int, nodes),
-		counts: make([]int, nodes+1), ready: make([]int, 0, nodes),
+		readyFrom: make([]int, nodes), counts: make([]int, nodes+1), waiting: make([]int, nodes), ready: make([]int, 0, nodes),
 	}
 	for j, set := range parents {
 		w.setParents(j, set)
@@ -49,13 +53,16 @@ func (w *orderedGraph) move(reach int) (from, to int, inside bool) {
 // all placed, with equal probabilities. It returns log u(≺ | A), the log probability of the drawn
 // order ≺.
 func (w *orderedGraph) sort() (logProbability float64) {
-	ready, waiting := w.ready[:0], w.counts
+	ready := w.ready[:0]
+	clear(w.readyFrom)
+	clear(w.counts)
 	for j, set := range w.parents {
-		if waiting[j] = set.Len(); waiting[j] == 0 {
+		if w.waiting[j] = set.Len(); w.waiting[j] == 0 {
 			ready = append(ready, j)
 		}
 	}
 	product := 1.0
+	w.counts[0] = len(ready)
 	for t := range w.parents {
 		product *= float64(len(ready))
 		if product > 1e250 {
@@ -68,8 +75,10 @@ func (w *orderedGraph) sort() (logProbability float64) {
 		ready = ready[:len(ready)-1]
 		w.order[t], w.position[j] = j, t
 		for i := range w.children[j].Nodes() {
-			if waiting[i]--; waiting[i] == 0 {
+			if w.waiting[i]--; w.waiting[i] == 0 {
 				ready = append(ready, i)
+				w.readyFrom[i] = t + 1
+				w.counts[t+1]++
 			}
 		}
 	}
@@ -78,18 +87,9 @@ func (w *orderedGraph) sort() (logProbability float64) {
 
 // logSort returns log u(≺ | A) of the present order and graph, see sort.
 func (w *orderedGraph) logSort() (logProbability float64) {
-	counts := w.counts // number of nodes that become ready at each place
-	clear(counts)
-	for _, set := range w.parents {
-		last := -1
-		for i := range set.Nodes() {
-			last = max(last, w.position[i])
-		}
-		counts[last+1]++
-	}
 	ready, product := 0, 1.0
 	for t := range w.parents {
-		ready += counts[t]
+		ready += w.counts[t]
 		product *= float64(ready - t)
 		if product > 1e250 {
 			logProbability -= math.Log(product)
@@ -97,6 +97,27 @@ func (w *orderedGraph) logSort() (logProbability float64) {
 		}
 	}
 	return logProbability - math.Log(product)
+}
+
+// resort updates readyFrom and counts after a change of the order, or of the parents of nodes,
+// between two places of the order.
+func (w *orderedGraph) resort(first, last int) {
+	for _, j := range w.order[first : last+1] {
+		w.findReady(j)
+		for i := range w.children[j].Nodes() {
+			w.findReady(i)
+		}
+	}
+}
+
+func (w *orderedGraph) findReady(j int) {
+	from := 0
+	for i := range w.parents[j].Nodes() {
+		from = max(from, w.position[i]+1)
+	}
+	w.counts[w.readyFrom[j]]--
+	w.readyFrom[j] = from
+	w.counts[from]++
 }
 
 func (w *orderedGraph) setParents(j int, parents dgraph.Set) {
