@@ -4,6 +4,7 @@ import (
 	gocontext "context"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/transdim/vti/dag/effects"
 	dgraph "github.com/transdim/vti/dag/graph"
@@ -216,13 +217,15 @@ func fillEdges(p *score.Problem, r *Result, found graphEstimates) (classes []*dg
 }
 
 func edgeNames(p *score.Problem, g *dgraph.Graph, kind func(g *dgraph.Graph, from, to int) bool) [][2]string {
-	list := [][2]string{}
-	for _, e := range dgraph.OrderedPairs(g.Nodes()) {
-		if kind(g, e.From, e.To) {
-			list = append(list, [2]string{p.Data.Names[e.From], p.Data.Names[e.To]})
+	byCause := make([][][2]string, g.Nodes())
+	for to, parents := range g.ParentSets() {
+		for from := range parents.Nodes() {
+			if kind(g, from, to) {
+				byCause[from] = append(byCause[from], [2]string{p.Data.Names[from], p.Data.Names[to]})
+			}
 		}
 	}
-	return list
+	return append([][2]string{}, slices.Concat(byCause...)...)
 }
 
 // classReports adds up the draws of each equivalence class and returns the most probable classes.

@@ -114,7 +114,7 @@ func describe(p *score.Problem, ctx gocontext.Context, result *Result, f found) 
 		graphs = float64(result.Certificate.ESS)
 		independent = min(independent, graphs)
 	}
-	if result.Effects, err = effects.TotalEffects(p, ctx, f.sample, independent, f.random); err != nil {
+	if result.Effects, err = effects.TotalEffects(p, ctx, f.sample, independent, *result.Seed); err != nil {
 		return err
 	}
 	mechanism, complete := p.Model.Mechanism, p.Data.Missing == nil

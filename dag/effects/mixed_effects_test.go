@@ -24,7 +24,7 @@ func TestMixedEffectsOfAGraph(t *testing.T) {
 	for range 200 {
 		d.Parents, d.Thetas = append(d.Parents, parents), append(d.Thetas, thetas)
 	}
-	list, err := TotalEffects(p, t.Context(), d, 200, dagtest.Random(1))
+	list, err := TotalEffects(p, t.Context(), d, 200, 1)
 	require.NoError(t, err)
 	for _, e := range list {
 		require.InDelta(t, 1, float64(e.Prob), 1e-12)

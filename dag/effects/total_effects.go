@@ -12,7 +12,9 @@ import (
 	dgraph "github.com/transdim/vti/dag/graph"
 	"github.com/transdim/vti/dag/score"
 	"github.com/transdim/vti/dag/sem"
+	"github.com/transdim/vti/internal/parallel"
 	"github.com/transdim/vti/internal/report"
+	"github.com/transdim/vti/internal/stream"
 )
 
 // Effect is the posterior of the total causal effect of the node From on the node To, over graphs
@@ -72,8 +74,9 @@ const (
 )
 
 // TotalEffects summarises the effects for all pairs of nodes with a directed path in some draw, and
-// for the requested pairs, ordered by cause. independent is the effective number of draws.
-func TotalEffects(p *score.Problem, ctx gocontext.Context, d score.Sample, independent float64, random *rand.Rand) (list []Effect, err error) {
+// for the requested pairs, ordered by cause. independent is the effective number of draws. The
+// simulated rows for each cause have their own random stream under the seed.
+func TotalEffects(p *score.Problem, ctx gocontext.Context, d score.Sample, independent float64, seed uint64) ([]Effect, error) {
 	nodes := p.Data.Nodes()
 	orders := make([][]int, len(d.Parents))
 	for k, parents := range d.Parents {
@@ -84,10 +87,9 @@ func TotalEffects(p *score.Problem, ctx gocontext.Context, d score.Sample, indep
 		d, orders = d.Each(every), score.EachOf(orders, every)
 		independent /= float64(every)
 	}
-	for from := range nodes {
-		if err := ctx.Err(); err != nil {
-			return nil, fmt.Errorf("stopped while computing total effects: %w", err)
-		}
+	lists := make([][]Effect, nodes)
+	err := parallel.For(ctx, nodes, func(from int) error {
+		random := stream.Rand(seed, "effects/"+p.Data.Names[from])
 		values, paths := make([][]float64, nodes), make([]float64, nodes)
 		for k, parents := range d.Parents {
 			below := score.Descendants(from, parents, orders[k])
@@ -107,11 +109,16 @@ func TotalEffects(p *score.Problem, ctx gocontext.Context, d score.Sample, indep
 			if !p.Model.Mechanism.Integrated() {
 				e.Size = sizeOf(drawn, independent)
 			}
-			list = append(list, e)
+			lists[from] = append(lists[from], e)
 		}
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("stopped while computing total effects: %w", err)
 	}
+	list := slices.Concat(lists...)
 	if p.Model.Mechanism.ByColumns() && p.Data.Missing == nil {
-		err = sizeMixedEffects(p, ctx, list, d, orders, independent, random)
+		err = sizeMixedEffects(p, ctx, list, d, orders, independent, stream.Rand(seed, "effects"))
 	}
 	return list, err
 }

@@ -227,7 +227,7 @@ func TestErrorsOfTotalEffects(t *testing.T) {
 				sample.Parents, sample.Thetas = append(sample.Parents, one.Parents...), append(sample.Thetas, one.Thetas...)
 			}
 		}
-		list, err := TotalEffects(p, t.Context(), sample, draws, random)
+		list, err := TotalEffects(p, t.Context(), sample, draws, random.Uint64())
 		require.NoError(t, err)
 		for _, e := range list {
 			means[e.From+e.To], errors[e.From+e.To] = append(means[e.From+e.To], float64(e.Mean)), append(errors[e.From+e.To], float64(e.MeanSE))
@@ -252,7 +252,7 @@ func TestEffectsThatWereAskedFor(t *testing.T) {
 	parents := []dgraph.Set{{}, dgraph.SetOf(0), dgraph.SetOf(1)}
 	thetas := [][]float64{make([]float64, 4), {0.7, 0, 0, 0}, {0, 1.5, 0, 0}}
 	sample := score.Sample{Parents: [][]dgraph.Set{parents, parents}, Thetas: [][][]float64{thetas, thetas}}
-	list, err := TotalEffects(p, t.Context(), sample, 2, dagtest.Random(1))
+	list, err := TotalEffects(p, t.Context(), sample, 2, 1)
 	require.NoError(t, err)
 	require.Len(t, list, 4)
 	asked := list[3]

@@ -8,6 +8,7 @@ import (
 	"gonum.org/v1/gonum/integrate"
 	"gonum.org/v1/gonum/stat"
 
+	"github.com/transdim/vti/internal/parallel"
 	"github.com/transdim/vti/internal/report"
 )
 
@@ -75,9 +76,7 @@ func Evaluate(truth *Graph, posterior []Weighted) MethodMetrics {
 	}
 	transform := func(f func(*Graph) *Graph) []Weighted {
 		out := make([]Weighted, len(posterior))
-		for i, w := range posterior {
-			out[i] = Weighted{f(w.Graph), w.Probability}
-		}
+		parallel.Run(len(out), func(i int) { out[i] = Weighted{f(posterior[i].Graph), posterior[i].Probability} })
 		return out
 	}
 	return MethodMetrics{

@@ -10,6 +10,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strconv"
+	"sync"
 	"time"
 
 	dgraph "github.com/transdim/vti/dag/graph"
@@ -136,7 +137,7 @@ func SampleGraphs(p *score.Problem, ctx gocontext.Context, cfg ChainConfig, stat
 		}
 		s.sweeps = 1 << r.round
 		if err := s.run(ctx, r, "round", KeptGraphs, func(done int) {
-			status(fmt.Sprintf("round %d of at most %d: graph %d/%d of each chain%s", r.round+1, cfg.Rounds, done, KeptGraphs, r.before))
+			status(fmt.Sprintf("round %d of at most %d: %d of %d graphs%s", r.round+1, cfg.Rounds, done, KeptGraphs*cfg.Chains, r.before))
 		}); err != nil {
 			return nil, err
 		}
@@ -272,17 +273,27 @@ func (s *Graphs) pilot(ctx gocontext.Context, r *chainRun, status func(string)) 
 		return err
 	}
 	if err := s.run(ctx, r, "pilot", pilotGraphs, func(done int) {
-		status(fmt.Sprintf("pilot: graph %d/%d of each chain", done, pilotGraphs))
+		status(fmt.Sprintf("pilot: %d of %d graphs", done, pilotGraphs*r.cfg.Chains))
 	}); err != nil {
 		return err
 	}
 	return r.refine(ctx, s.visits(), false)
 }
 
-// run runs every chain and keeps a number of graphs of each.
+// run runs every chain and keeps a number of graphs of each. progress is called with the number of
+// graphs that all chains of this process have drawn.
 func (s *Graphs) run(ctx gocontext.Context, r *chainRun, stage string, graphs int, progress func(done int)) error {
+	var lock sync.Mutex
+	done := 0
+	count := func() {
+		lock.Lock()
+		defer lock.Unlock()
+		if done++; done%100 == 0 {
+			progress(done)
+		}
+	}
 	pieces, err := r.share(ctx, stage, func(c int, piece *roundPiece) error {
-		for k := range graphs {
+		for range graphs {
 			if err := r.advance(ctx, c, s.sweeps); err != nil {
 				return err
 			}
@@ -290,9 +301,7 @@ func (s *Graphs) run(ctx gocontext.Context, r *chainRun, stage string, graphs in
 			if r.imputers != nil {
 				piece.Thetas = append(piece.Thetas, r.imputers[c].thetas)
 			}
-			if c == 0 && (k+1)%50 == 0 {
-				progress(k + 1)
-			}
+			count()
 		}
 		return nil
 	})
