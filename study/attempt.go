@@ -27,34 +27,34 @@ type worker struct {
 
 // do runs a task and moves its files to their place in the study. It returns an error, and leaves
 // the files there unchanged, if the task could not be brought to an end.
-func (w *worker) do(ctx context.Context, t Task) (State, *Record, Cost, error) {
+func (w *worker) do(ctx context.Context, t Task) (State, *Record, error) {
 	dir := filepath.Join(w.dir, t.Name)
 	if err := os.MkdirAll(filepath.Join(dir, "out"), 0o755); err != nil {
-		return Missing, nil, Cost{}, err
+		return Missing, nil, err
 	}
 	defer os.RemoveAll(dir) // if this fails, the method sweep of a later process removes the directory
 	r := &Record{Name: t.Name, Command: w.plan.Command, Settings: named(t.Settings)}
 	cost, err := w.answer(ctx, t, dir, r)
 	if ctx.Err() != nil {
-		return Missing, nil, cost, ctx.Err()
+		return Missing, nil, ctx.Err()
 	}
 	state := Done
 	if err != nil {
 		if isFault(err) {
-			return Missing, nil, cost, err
+			return Missing, nil, err
 		}
 		state, r.Error = Failed, w.portable(err.Error(), dir)
 	}
 	out := filepath.Join(dir, "out")
 	for name, value := range map[string]any{recordFile: r, costFile: cost} {
 		if err := writeJSON(filepath.Join(out, name), value); err != nil {
-			return Missing, nil, cost, err
+			return Missing, nil, err
 		}
 	}
 	if err := w.store.publish(out, t.Name, state); err != nil {
-		return Missing, nil, cost, err
+		return Missing, nil, err
 	}
-	return state, r, cost, nil
+	return state, r, nil
 }
 
 // answer prepares the table and runs the command until it has an answer, or until further attempts

@@ -59,7 +59,7 @@ func (p *Plan) Collect(ctx context.Context, cfg CollectConfig) (*Summary, error)
 	if cfg.Tables == nil {
 		cfg.Tables = LongTables
 	}
-	c := &collector{plan: p, store: store{p.Dir()}, cfg: cfg, writers: map[string]*rowWriter{}}
+	c := &collector{plan: p, store: store{p.Dir()}, cfg: cfg, writers: map[string]*spool{}}
 	c.summary = &Summary{Counts: Counts{Tasks: p.Tasks()}, Verdicts: map[string]int{}, Files: map[string]int{}}
 	defer c.close()
 	if err := c.read(ctx); err != nil {
@@ -77,7 +77,7 @@ type collector struct {
 	plan    *Plan
 	store   store
 	cfg     CollectConfig
-	writers map[string]*rowWriter // writers by the name of the table; "" is the table of tasks
+	writers map[string]*spool // writers by the name of the table; "" is the table of tasks
 	summary *Summary
 }
 
@@ -250,7 +250,7 @@ func (c *collector) write(name string, row []cell) error {
 	w := c.writers[name]
 	if w == nil {
 		var err error
-		if w, err = newRowWriter(c.path(name)); err != nil {
+		if w, err = newSpool(c.path(name)); err != nil {
 			return err
 		}
 		c.writers[name] = w
@@ -263,7 +263,7 @@ func (c *collector) write(name string, row []cell) error {
 
 // declare makes the columns of the settings. The type of a column holds all values of the setting
 // in the plan, so that it is the same in every table.
-func (p *Plan) declare(w *rowWriter) {
+func (p *Plan) declare(w *spool) {
 	w.declare("task", columnar.Int64)
 	for _, s := range p.Task(0).Settings {
 		w.declare(s.Name, kindOf(settingValue(s)))

@@ -172,8 +172,8 @@ func TestFlatten(t *testing.T) {
 }
 
 // writeRows writes to a Parquet file the rows that write adds.
-func writeRows(path string, write func(w *rowWriter) error) error {
-	w, err := newRowWriter(path)
+func writeRows(path string, write func(w *spool) error) error {
+	w, err := newSpool(path)
 	if err != nil {
 		return err
 	}
@@ -188,7 +188,7 @@ func writeRows(path string, write func(w *rowWriter) error) error {
 // all its values.
 func TestRows(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "rows.parquet")
-	require.NoError(t, writeRows(path, func(w *rowWriter) error {
+	require.NoError(t, writeRows(path, func(w *spool) error {
 		for _, row := range [][]cell{
 			{{"i", int64(-1)}, {"f", int64(1)}, {"t", 1.5}, {"b", true}},
 			{{"f", 0.5}, {"t", "text"}, {"u", uint64(1 << 63)}},
@@ -206,7 +206,7 @@ func TestRows(t *testing.T) {
 		{},
 	}, readRows(t, path))
 	failed := fmt.Errorf("no more")
-	require.ErrorIs(t, writeRows(path+"2", func(*rowWriter) error { return failed }), failed)
+	require.ErrorIs(t, writeRows(path+"2", func(*spool) error { return failed }), failed)
 	entries, err := os.ReadDir(filepath.Dir(path))
 	require.NoError(t, err)
 	require.Len(t, entries, 1)

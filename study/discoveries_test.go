@@ -18,7 +18,7 @@ import (
 func TestDiscoveries(t *testing.T) {
 	dir := t.TempDir()
 	path, truth := filepath.Join(dir, "results.inclusion.parquet"), filepath.Join(dir, "truth.csv")
-	require.NoError(t, writeRows(path, func(w *rowWriter) error {
+	require.NoError(t, writeRows(path, func(w *spool) error {
 		for _, row := range []struct {
 			response, name string
 			p              float64
@@ -57,7 +57,7 @@ func TestDiscoveries(t *testing.T) {
 
 	_, err = ReadDiscoveries(context.Background(), path, path)
 	require.Error(t, err)
-	require.NoError(t, writeRows(path, func(w *rowWriter) error { return w.add([]cell{{"name", "a"}}) }))
+	require.NoError(t, writeRows(path, func(w *spool) error { return w.add([]cell{{"name", "a"}}) }))
 	_, err = ReadDiscoveries(context.Background(), path, "")
 	require.ErrorContains(t, err, "no column response: want the inclusion probabilities")
 }

@@ -47,7 +47,7 @@ func (p *Plan) Estimate(ctx context.Context, launcher Launcher) (*Estimate, erro
 	for _, i := range pilots(p.Tasks()) {
 		t := p.Task(i)
 		if s.state(t.Name) == Missing {
-			if _, _, _, err := w.do(ctx, t); err != nil {
+			if _, _, err := w.do(ctx, t); err != nil {
 				return nil, fmt.Errorf("pilot task %d: %w", i, err)
 			}
 		}

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 )
 
@@ -29,24 +28,15 @@ func arguments(settings []Setting) (args []string) {
 }
 
 // texts returns the text of a value on the command line, or the texts of the elements of a list.
-func texts(value any) []string {
-	switch v := value.(type) {
-	case string:
-		return []string{v}
-	case bool:
-		return []string{strconv.FormatBool(v)}
-	case int64:
-		return []string{strconv.FormatInt(v, 10)}
-	case float64:
-		return []string{strconv.FormatFloat(v, 'g', -1, 64)}
-	case []any:
-		var all []string
-		for _, element := range v {
-			all = append(all, texts(element)...)
-		}
-		return all
+func texts(value any) (all []string) {
+	list, isList := value.([]any)
+	if !isList {
+		return []string{asText(value)}
 	}
-	panic(fmt.Sprintf("study.texts: a value of type %T", value)) // checkValue refuses other types
+	for _, element := range list {
+		all = append(all, texts(element)...)
+	}
+	return all
 }
 
 // checkValue returns an error for values that no flag can have, such as a date.

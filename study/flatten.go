@@ -20,7 +20,7 @@ func (f *flat) walk(name string, value any) {
 	switch v := value.(type) {
 	case map[string]any:
 		for _, key := range slices.Sorted(maps.Keys(v)) {
-			f.walk(joined(name, key), v[key])
+			f.walk(strings.TrimPrefix(name+"."+key, "."), v[key])
 		}
 	case []any:
 		f.list(name, v)
@@ -64,13 +64,6 @@ func (f *flat) field(name string, value any) {
 		return
 	}
 	f.walk(name, value)
-}
-
-func joined(prefix, key string) string {
-	if prefix == "" {
-		return key
-	}
-	return prefix + "." + key
 }
 
 func scalar(name string, value any) (cell, bool) {

@@ -9,25 +9,15 @@ import (
 	"github.com/transdim/vti/internal/columnar"
 )
 
-// rowWriter collects the rows of one Parquet file.
-type rowWriter struct {
-	*spool
-	path string
-}
-
-func newRowWriter(path string) (*rowWriter, error) {
-	s, err := newSpool(path)
-	return &rowWriter{s, path}, err
-}
-
-func (w *rowWriter) commit() error {
-	return atomicfile.Write(w.path, func(out io.Writer) error {
-		columns := w.schema()
+// commit writes the rows to the Parquet file.
+func (s *spool) commit() error {
+	return atomicfile.Write(s.path, func(out io.Writer) error {
+		columns := s.schema()
 		file, err := columnar.NewWriter(out, columns, nil)
 		if err != nil {
 			return err
 		}
-		err = w.each(func(values []any) error {
+		err = s.each(func(values []any) error {
 			for i, value := range values {
 				writeValue(file, columns[i].Kind, value)
 			}
@@ -41,13 +31,13 @@ func (w *rowWriter) commit() error {
 }
 
 // schema returns the columns of the file. Columns without values become columns of text.
-func (w *rowWriter) schema() []columnar.Column {
-	for i := range w.columns {
-		if w.columns[i].Kind == unknown {
-			w.columns[i].Kind = columnar.Text
+func (s *spool) schema() []columnar.Column {
+	for i := range s.columns {
+		if s.columns[i].Kind == unknown {
+			s.columns[i].Kind = columnar.Text
 		}
 	}
-	return w.columns
+	return s.columns
 }
 
 // writeValue writes a value to a column of a kind that can hold the value.

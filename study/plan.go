@@ -116,14 +116,8 @@ func (p *Plan) complete(replicated bool) (err error) {
 			return fmt.Errorf("keep: got %q, want names or patterns of files in a run directory", pattern)
 		}
 	}
-	fixedFlags, grids := []map[string]any{p.Flags}, []map[string][]any{p.Grid}
-	if p.Simulate != nil {
-		fixedFlags, grids = append(fixedFlags, p.Simulate.Flags), append(grids, p.Simulate.Grid)
-	}
-	for i := range fixedFlags {
-		if err := checkFlags(fixedFlags[i], grids[i]); err != nil {
-			return err
-		}
+	if err := checkFlags(p.Flags, p.Grid); err != nil {
+		return err
 	}
 	p.flags, p.grid = fixed(p.Flags), newGrid(p.Grid)
 	if p.Simulate != nil {

@@ -92,7 +92,9 @@ func (p *Plan) Run(ctx context.Context, cfg RunConfig) (Progress, error) {
 		w := &worker{plan: p, store: s, launcher: cfg.Launcher, dir: dir, cores: max(1, cores/jobs)}
 		wait.Go(func() {
 			for t := range tasks {
-				r.ended(t, w.doUnlessCancelled(ctx, t))
+				if state, record, err := w.do(ctx, t); state != Missing || ctx.Err() == nil {
+					r.ended(t, state, record, err)
+				}
 			}
 		})
 	}
@@ -151,46 +153,25 @@ func (r *runner) found(counter *int) {
 	r.state.Found++
 }
 
-// end is a task that has ended, with its state and its error.
-type end struct {
-	state     State
-	message   string
-	fault     error
-	cancelled bool
-}
-
-func (w *worker) doUnlessCancelled(ctx context.Context, t Task) end {
-	state, record, _, err := w.do(ctx, t)
-	switch {
-	case ctx.Err() != nil && state == Missing:
-		return end{cancelled: true}
-	case err != nil:
-		return end{fault: err, message: err.Error()}
-	}
-	return end{state: state, message: record.Error}
-}
-
-func (r *runner) ended(t Task, e end) {
-	if e.cancelled {
-		return
-	}
+// ended counts a task that has ended. The argument fault is nil if the task has a record.
+func (r *runner) ended(t Task, state State, record *Record, fault error) {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
+	r.state.Task = t
 	switch {
-	case e.fault != nil:
+	case fault != nil:
 		r.state.Unrecorded++
-		r.fault = e.fault
+		r.fault, r.state.Error = fault, fault.Error()
 		if r.faults++; r.faults == consecutiveFaults {
-			r.stop(e.fault)
+			r.stop(fault)
 		}
-	case e.state == Done:
+	case state == Done:
 		r.state.Done++
-		r.faults = 0
+		r.faults, r.state.Error = 0, ""
 	default:
 		r.state.Failed++
-		r.faults = 0
+		r.faults, r.state.Error = 0, record.Error
 	}
-	r.state.Task, r.state.Error = t, e.message
 	if r.cfg.Report != nil {
 		r.cfg.Report(r.state)
 	}

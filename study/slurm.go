@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"github.com/transdim/vti/internal/document"
 )
 
 const slurmScript = `#!/bin/sh
@@ -55,15 +57,6 @@ func shellQuoted(text string) string { return "'" + strings.ReplaceAll(text, "'"
 // jobName returns a name of lower-case letters, digits and hyphens that begins with a letter. It
 // has at most 50 characters, because Kubernetes appends to it and makes it part of a domain name.
 func jobName(text string) string {
-	name := strings.Map(func(r rune) rune {
-		switch {
-		case r >= 'a' && r <= 'z' || r >= '0' && r <= '9':
-			return r
-		case r >= 'A' && r <= 'Z':
-			return r - 'A' + 'a'
-		}
-		return '-'
-	}, text)
-	name = strings.Trim("vti-"+name, "-")
+	name := document.Identifier("vti", text)
 	return strings.TrimRight(name[:min(len(name), 50)], "-")
 }

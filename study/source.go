@@ -121,6 +121,9 @@ type simulated struct {
 }
 
 func newSimulated(s *Simulation) (source, error) {
+	if err := checkFlags(s.Flags, s.Grid); err != nil {
+		return nil, err
+	}
 	switch {
 	case s.Problem != "varsel" && s.Problem != "dag":
 		return nil, fmt.Errorf("simulate: problem: got %q, want varsel or dag", s.Problem)

@@ -50,9 +50,11 @@ func join(a, b columnar.Kind) columnar.Kind {
 	return columnar.Text
 }
 
-// spool keeps rows in a temporary file, with constant memory, until all columns are known. Answers
-// are then read only once. A second reading could find new answers of other processes.
+// spool collects the rows of one Parquet file. It keeps them in a temporary file, with constant
+// memory, until all columns are known. Answers are then read only once. A second reading could find
+// new answers of other processes.
 type spool struct {
+	path    string
 	file    *atomicfile.File
 	buffer  *bufio.Writer
 	columns []columnar.Column // in the order of appearance
@@ -66,7 +68,7 @@ func newSpool(path string) (*spool, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &spool{file: file, buffer: bufio.NewWriterSize(file, 1<<16), ids: map[string]int{}}, nil
+	return &spool{path: path, file: file, buffer: bufio.NewWriterSize(file, 1<<16), ids: map[string]int{}}, nil
 }
 
 // close removes the temporary file.

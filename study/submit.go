@@ -67,15 +67,12 @@ func (s Submission) complete(tasks int, e *Estimate) Submission {
 // open lists the shards, out of n, that have missing tasks. Only these shards are submitted again.
 func (p *Plan) open(n int) (shards []int) {
 	s := store{p.Dir()}
-	left := make([]bool, n)
-	for i := range p.Tasks() {
-		if !left[i%n] && s.state(p.Task(i).Name) == Missing {
-			left[i%n] = true
-		}
-	}
-	for i, open := range left {
-		if open {
-			shards = append(shards, i)
+	for shard := range n {
+		for i := range Shard(shard, n).indices(p.Tasks()) {
+			if s.state(p.Task(i).Name) == Missing {
+				shards = append(shards, shard)
+				break
+			}
 		}
 	}
 	return shards

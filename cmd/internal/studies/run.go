@@ -63,13 +63,6 @@ In an array job SLURM_ARRAY_TASK_ID or JOB_COMPLETION_INDEX is the index of the 
 // selection returns the tasks that the flags select, or that the scheduler of a cluster assigns to
 // this process.
 func (f *studyRunFlags) selection(cmd *cobra.Command, plan *study.Plan) (study.Selection, error) {
-	if cmd.Flags().Changed("index") {
-		s := study.One(f.index)
-		if err := s.Check(plan.Tasks()); err != nil {
-			return s, fmt.Errorf("--index: %w", err)
-		}
-		return s, nil
-	}
 	if f.shards.Given() {
 		part, err := f.shards.Own()
 		if err != nil {
@@ -77,13 +70,17 @@ func (f *studyRunFlags) selection(cmd *cobra.Command, plan *study.Plan) (study.S
 		}
 		return study.Shard(part.Index, part.Count), nil
 	}
-	index, variable, found, err := study.FromScheduler()
-	if err != nil || !found {
-		return study.Selection{}, err
+	index, from := f.index, "--index"
+	if !cmd.Flags().Changed("index") {
+		var found bool
+		var err error
+		if index, from, found, err = study.FromScheduler(); err != nil || !found {
+			return study.Selection{}, err
+		}
 	}
 	s := study.One(index)
 	if err := s.Check(plan.Tasks()); err != nil {
-		return s, fmt.Errorf("%s: %w", variable, err)
+		return s, fmt.Errorf("%s: %w", from, err)
 	}
 	return s, nil
 }
