@@ -77,10 +77,7 @@ func collinear(columns []Column) (found []Finding) {
 				continue
 			}
 		}
-		unit := 1 / math.Sqrt(left*float64(n))
-		for i := range rest {
-			rest[i] *= unit
-		}
+		floats.Scale(1/math.Sqrt(left*float64(n)), rest)
 		basis = append(basis, rest)
 	}
 	return found

@@ -80,12 +80,7 @@ func (c *checks) addCopies(columns []Column) {
 	for i, key := range keys {
 		groups[key] = append(groups[key], i)
 	}
-	var shared [][]int
-	for _, rows := range groups {
-		if len(rows) > 1 {
-			shared = append(shared, rows)
-		}
-	}
+	shared := slices.DeleteFunc(groups, func(rows []int) bool { return len(rows) < 2 })
 	if len(shared) == 0 {
 		return
 	}
@@ -122,10 +117,7 @@ func (c *checks) addCopies(columns []Column) {
 // copied lists the rows that equal an earlier row in the response and the columns. If the response
 // stands for one category, it lists only the rows of this category.
 func (r *response) copied(columns []Column) []int {
-	if r.order == nil {
-		return copiedRows(append([]Column{{Values: r.y}}, columns...))
-	}
-	return slices.DeleteFunc(copiedRows(append([]Column{{Values: r.y}}, columns...)), func(i int) bool { return r.y[i] == 0 })
+	return slices.DeleteFunc(copiedRows(append([]Column{{Values: r.y}}, columns...)), func(i int) bool { return r.order != nil && r.y[i] == 0 })
 }
 
 // copiedRows lists the rows that equal an earlier row.

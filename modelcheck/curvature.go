@@ -9,6 +9,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/stat"
 
+	"github.com/transdim/vti/internal/distinct"
 	"github.com/transdim/vti/internal/kernel"
 	"github.com/transdim/vti/internal/rank"
 )
@@ -185,13 +186,7 @@ func newShapes(r *response, columns []Column, sizes bool, stride int) *shapes {
 }
 
 func (s *shapes) along(r *response, place int, column Column) (list []shape) {
-	x := make([]float64, len(s.rows))
-	for k, i := range s.rows {
-		if r.rows != nil {
-			i = r.rows[i]
-		}
-		x[k] = column.Values[i]
-	}
+	x := distinct.At(column.Values, r.inTable(s.rows))
 	if !differ(x, 3) {
 		return nil
 	}
@@ -231,9 +226,7 @@ func standardised(values []float64) []float64 {
 		out[i] /= high/2 - low/2
 		mean += out[i] / float64(len(values))
 	}
-	for i := range out {
-		out[i] -= mean
-	}
+	floats.AddConst(-mean, out)
 	unit := math.Sqrt(meanSquare(out))
 	for i := range out {
 		out[i] /= unit

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"math"
 	"slices"
+
+	"github.com/transdim/vti/internal/distinct"
 )
 
 // GraphInput is a fitted directed graph: each column is a response given its parents.
@@ -58,10 +60,7 @@ func Graph(ctx context.Context, in GraphInput) (Report, error) {
 		}
 		if in.Counted != nil {
 			r.rows = in.Counted[j]
-			r.y = make([]float64, len(r.rows))
-			for k, i := range r.rows {
-				r.y[k] = c.Values[i]
-			}
+			r.y = distinct.At(c.Values, r.rows)
 		}
 		responses[j] = r
 	}

@@ -7,6 +7,9 @@ import (
 	"math"
 	"slices"
 
+	"gonum.org/v1/gonum/floats"
+
+	"github.com/transdim/vti/internal/distinct"
 	"github.com/transdim/vti/internal/parallel"
 	"github.com/transdim/vti/internal/rank"
 	"github.com/transdim/vti/likelihood"
@@ -120,10 +123,7 @@ func checked(columns []Column, rows []int) []Column {
 	}
 	part := slices.Clone(columns)
 	for k, c := range columns {
-		part[k].Values = make([]float64, len(rows))
-		for j, i := range rows {
-			part[k].Values[j] = c.Values[i]
-		}
+		part[k].Values = distinct.At(c.Values, rows)
 	}
 	return part
 }
@@ -247,16 +247,20 @@ func (r *response) part(values []float64) []float64 {
 	return values[r.category*n : (r.category+1)*n]
 }
 
-// names names rows that are given by their indices in y.
-func (r *response) names(rows []int) string {
-	if r.rows != nil {
-		rows = slices.Clone(rows)
-		for k, i := range rows {
-			rows[k] = r.rows[i]
-		}
+// inTable returns the indices in the table of rows that are given by their indices in y.
+func (r *response) inTable(rows []int) []int {
+	if r.rows == nil {
+		return rows
 	}
-	return r.rowNames.list(rows)
+	list := make([]int, len(rows))
+	for k, i := range rows {
+		list[k] = r.rows[i]
+	}
+	return list
 }
+
+// names names rows that are given by their indices in y.
+func (r *response) names(rows []int) string { return r.rowNames.list(r.inTable(rows)) }
 
 // sample is a response, observed or replicated, under one posterior draw.
 type sample struct {
@@ -300,10 +304,7 @@ func (s *sample) set(kind Kind, y, mean, sd []float64) {
 		squares += c * c
 	}
 	if squares > 0 {
-		unit := math.Sqrt(float64(len(y)) / squares)
-		for i := range s.clipped {
-			s.clipped[i] *= unit
-		}
+		floats.Scale(math.Sqrt(float64(len(y))/squares), s.clipped)
 	}
 }
 
