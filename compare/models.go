@@ -40,33 +40,32 @@ func (c *Comparison) CompareModels(a, b []Model) {
 // probabilities, the largest first.
 func matchModels(a, b []Model) matched {
 	m := matched{completeA: isComplete(a), completeB: isComplete(b)}
-	unlisted := func(complete bool) (probability, se report.Number) {
-		probability, se = report.Number(math.NaN()), report.Number(math.NaN())
+	unlisted := func(complete bool) Model {
 		if complete {
-			probability = 0
+			return Model{SE: report.Number(math.NaN())}
 		}
-		return probability, se
+		return Model{Probability: report.Number(math.NaN()), SE: report.Number(math.NaN())}
+	}
+	add := func(code string, a, b Model) {
+		pair := NewPair(a.Probability, a.SE, b.Probability, b.SE)
+		pair.Code = code
+		m.pairs = append(m.pairs, pair)
 	}
 	inB := make(map[string]Model, len(b))
 	for _, model := range b {
 		inB[model.Code] = model
 	}
 	for _, model := range a {
-		p, se := unlisted(m.completeB)
-		if other, ok := inB[model.Code]; ok {
-			p, se = other.Probability, other.SE
-			delete(inB, model.Code)
+		other, listed := inB[model.Code]
+		if !listed {
+			other = unlisted(m.completeB)
 		}
-		pair := NewPair(model.Probability, model.SE, p, se)
-		pair.Code = model.Code
-		m.pairs = append(m.pairs, pair)
+		delete(inB, model.Code)
+		add(model.Code, model, other)
 	}
 	for _, model := range b {
 		if _, left := inB[model.Code]; left {
-			p, se := unlisted(m.completeA)
-			pair := NewPair(p, se, model.Probability, model.SE)
-			pair.Code = model.Code
-			m.pairs = append(m.pairs, pair)
+			add(model.Code, unlisted(m.completeA), model)
 		}
 	}
 	slices.SortFunc(m.pairs, func(x, y Pair) int {
