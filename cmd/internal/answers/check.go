@@ -120,9 +120,8 @@ func printChecked(w io.Writer, c *Checked) {
 	}
 	fmt.Fprintf(w, "leave-one-out: %s\n", looText(c.LOO))
 	table := &document.Grid{}
-	table.Add("runs", "log predictive density", "effective parameters", "largest k̂")
-	table.Add("this", fmt.Sprintf("%.2f ± %.2f", float64(c.LOO.ELPD), float64(c.LOO.SE)), fmt.Sprintf("%.1f", float64(c.LOO.P)), fmt.Sprintf("%.2f", float64(c.LOO.KHat)))
-	table.Rows[0][0], table.Rows[1][0] = "", ""
+	table.Add("", "log predictive density", "effective parameters", "largest k̂")
+	table.Add("", fmt.Sprintf("%.2f ± %.2f", float64(c.LOO.ELPD), float64(c.LOO.SE)), fmt.Sprintf("%.1f", float64(c.LOO.P)), fmt.Sprintf("%.2f", float64(c.LOO.KHat)))
 	table.Print(w)
 	fmt.Fprintf(w, "\ncalibration: %s (p = %.2g)\n", c.Calibration.Verdict, float64(c.Calibration.P))
 	intervals := &document.Grid{}

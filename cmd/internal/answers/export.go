@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"math"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -150,13 +149,13 @@ func chooseExported(d *draws.Draws, most int) (chosen []int, chains int, err err
 		byChain = make([][]int, slices.Max(d.Chain))
 	}
 	for i := range d.Len() {
+		chain := i * independentChains / d.Len()
 		if d.Chain != nil {
-			byChain[d.Chain[i]-1] = append(byChain[d.Chain[i]-1], i)
-		} else {
-			byChain[i*independentChains/d.Len()] = append(byChain[i*independentChains/d.Len()], i)
+			chain = int(d.Chain[i] - 1)
 		}
+		byChain[chain] = append(byChain[chain], i)
 	}
-	length := math.MaxInt
+	length := d.Len()
 	for _, chain := range byChain {
 		length = min(length, len(chain))
 	}

@@ -124,13 +124,7 @@ func printPredictions(w io.Writer, r *predict.Result, unit string) {
 		fmt.Fprintf(w, "  note: %s\n", note)
 	}
 	fmt.Fprintln(w)
-	table := &document.Grid{}
-	if r.Categories != nil {
-		addProbabilities(table, r, unit)
-	} else {
-		addExpected(table, r, unit, level)
-	}
-	table.Print(w)
+	predictedRows(r, unit, level).Print(w)
 	if more := len(r.Predictions) - shownRows; more > 0 {
 		fmt.Fprintf(w, "  and %s\n", english.Count(more, "more row"))
 	}
@@ -144,42 +138,35 @@ func printPredictions(w io.Writer, r *predict.Result, unit string) {
 	fmt.Fprintf(w, "\nWritten to %s.\n", strings.Join(r.Files, " and "))
 }
 
-// addProbabilities adds a line for each row, with the predicted probabilities of categories.
-func addProbabilities(table *document.Grid, r *predict.Result, unit string) {
+// predictedRows returns a line for each row: the predicted probabilities of its categories, or its
+// expected response.
+func predictedRows(r *predict.Result, unit, level string) *document.Grid {
 	header := []string{unit}
-	for _, category := range r.Categories {
-		header = append(header, "P("+category+")")
+	switch {
+	case r.Categories != nil:
+		for _, category := range r.Categories {
+			header = append(header, "P("+category+")")
+		}
+	case r.Labels != nil:
+		header = append(header, "P("+r.Labels[1]+")", "<"+level+" of it", "<"+level+" of a response")
+	default:
+		header = append(header, "expected", "<"+level+" of it", "<"+level+" of a response")
 	}
 	if r.Observed != nil {
 		header = append(header, "observed")
 	}
-	table.Add(header...)
+	table := &document.Grid{Rows: [][]string{header}}
 	for _, p := range r.Predictions[:min(shownRows, len(r.Predictions))] {
 		cells := []string{fmt.Sprint(p.Row)}
 		for _, probability := range p.Probabilities {
 			cells = append(cells, document.Short(probability))
 		}
-		if p.Observed != nil {
-			cells = append(cells, r.Categories[int(*p.Observed)])
+		if r.Categories == nil {
+			cells = append(cells, document.Short(p.Mean), document.Interval(p.ExpectedLow, p.ExpectedHigh), document.Interval(p.Low, p.High))
 		}
-		table.Add(cells...)
-	}
-}
-
-// addExpected adds a line for each row, with its expected response.
-func addExpected(table *document.Grid, r *predict.Result, unit, level string) {
-	expected := "expected"
-	if r.Labels != nil {
-		expected = "P(" + r.Labels[1] + ")"
-	}
-	header := []string{unit, expected, "<" + level + " of it", "<" + level + " of a response"}
-	if r.Observed != nil {
-		header = append(header, "observed")
-	}
-	table.Add(header...)
-	for _, p := range r.Predictions[:min(shownRows, len(r.Predictions))] {
-		cells := []string{fmt.Sprint(p.Row), document.Short(p.Mean), document.Interval(p.ExpectedLow, p.ExpectedHigh), document.Interval(p.Low, p.High)}
 		switch {
+		case p.Observed != nil && r.Categories != nil:
+			cells = append(cells, r.Categories[int(*p.Observed)])
 		case p.Observed != nil:
 			cells = append(cells, document.Short(*p.Observed))
 		case r.Observed != nil:
@@ -187,4 +174,5 @@ func addExpected(table *document.Grid, r *predict.Result, unit, level string) {
 		}
 		table.Add(cells...)
 	}
+	return table
 }

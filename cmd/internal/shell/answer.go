@@ -27,14 +27,14 @@ func (a *App) PrintAnswer(dir string, page report.Page, asked func()) error {
 func printFiles(w io.Writer, dir string) {
 	fmt.Fprintf(w, "%s holds\n", dir)
 	files := &document.Grid{}
-	for _, file := range []struct{ name, pattern, description string }{
-		{report.File, report.File, "all of this with pictures, for a browser"},
-		{rundir.ResultFile, rundir.ResultFile, "the numbers, as --json prints them, and *.csv, the same as tables"},
-		{"draws.parquet", "draws.parquet", "posterior draws"},
-		{report.FiguresDir + "/", report.FiguresDir, "its pictures as SVG and PNG"},
+	for _, file := range [][]string{
+		{report.File, "all of this with pictures, for a browser"},
+		{rundir.ResultFile, "the numbers, as --json prints them, and *.csv, the same as tables"},
+		{"draws.parquet", "posterior draws"},
+		{report.FiguresDir + "/", "its pictures as SVG and PNG"},
 	} {
-		if found, err := filepath.Glob(filepath.Join(dir, file.pattern)); err == nil && len(found) > 0 {
-			files.Add(file.name, file.description)
+		if rundir.Exists(filepath.Join(dir, file[0])) {
+			files.Add(file...)
 		}
 	}
 	if len(files.Rows) > 0 {
