@@ -62,13 +62,14 @@ func two(rows []modelcheck.FittedRow) bool {
 // fittedPicture draws observed against expected responses.
 func fittedPicture(response string, rows []modelcheck.FittedRow) *picture.Picture {
 	var points []picture.Point
-	low, high := math.Inf(1), math.Inf(-1)
+	var expected, observed []float64
 	for _, r := range rows {
 		points = append(points, picture.Point{X: r.Mean, Y: r.Observed})
-		low, high = math.Min(low, math.Min(r.Mean, r.Observed)), math.Max(high, math.Max(r.Mean, r.Observed))
+		expected, observed = append(expected, r.Mean), append(observed, r.Observed)
 	}
+	low, high := min(slices.Min(expected), slices.Min(observed)), max(slices.Max(expected), slices.Max(observed))
 	p := picture.Scatter("fitted", "Observed against expected", picture.Column, 190, points, []picture.Reference{{X0: low, Y0: low, X1: high, Y1: high}}, "expected "+response, "observed "+response)
-	p.Text = fmt.Sprintf("%s; the dashed line is where both are equal. Their correlation is %s.", document.Counted(len(rows), "row"), picture.Digits(correlation(points), 2))
+	p.Text = fmt.Sprintf("%s; the dashed line is where both are equal. Their correlation is %s.", document.Counted(len(rows), "row"), picture.Digits(stat.Correlation(expected, observed, nil), 2))
 	return p
 }
 
@@ -168,12 +169,4 @@ func worstRows(rows []modelcheck.FittedRow) *document.Table {
 		t.Add(fmt.Sprint(r.Row), document.Short(r.Observed), document.Short(r.Mean), document.Short(r.Observed-r.Mean), document.Interval(r.Q025, r.Q975))
 	}
 	return t
-}
-
-func correlation(points []picture.Point) float64 {
-	var x, y []float64
-	for _, point := range points {
-		x, y = append(x, point.X), append(y, point.Y)
-	}
-	return stat.Correlation(x, y, nil)
 }

@@ -292,22 +292,16 @@ func legend(runs int) (list []picture.Entry) {
 // probabilities draws the probabilities in all runs, the largest first. It returns nil if there are
 // none.
 func probabilities(others []*Compared) *picture.Picture {
-	first := others[0].pairs
-	var order []int
-	for k, p := range first {
-		if larger := math.Max(float64(p.A), float64(p.B)); larger >= 0.01 {
-			order = append(order, k)
-		}
-	}
-	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(float64(first[b].A), float64(first[a].A)) })
+	shown := slices.DeleteFunc(slices.Clone(others[0].pairs), func(p comparing.Pair) bool { return !(max(p.A, p.B) >= 0.01) })
+	slices.SortStableFunc(shown, func(a, b comparing.Pair) int { return cmp.Compare(b.A, a.A) })
 	var rows []picture.Row
-	for _, k := range order[:min(len(order), mostBars)] {
-		row := picture.Row{Label: first[k].Name, From: math.NaN()}
+	for _, first := range shown[:min(len(shown), mostBars)] {
+		row := picture.Row{Label: first.Name, From: math.NaN()}
 		add := func(p, se float64, run int) {
 			row.Intervals = append(row.Intervals, picture.Interval{Mid: p, Low: math.Max(0, p-2*se), High: math.Min(1, p+2*se), Ink: inks()[run],
 				Hint: fmt.Sprintf("%s, %s: %s", row.Label, letter(run), picture.Probability(p))})
 		}
-		add(float64(first[k].A), float64(first[k].SEA), 0)
+		add(float64(first.A), float64(first.SEA), 0)
 		for run, c := range others {
 			at := slices.IndexFunc(c.pairs, func(p comparing.Pair) bool { return p.Name == row.Label })
 			if at >= 0 {
@@ -327,10 +321,7 @@ func probabilities(others []*Compared) *picture.Picture {
 // estimates draws the posterior means and intervals in all runs. It returns nil if there are none.
 func estimates(others []*Compared) *picture.Picture {
 	var rows []picture.Row
-	for _, e := range others[0].estimates {
-		if len(rows) == mostBars {
-			break
-		}
+	for _, e := range others[0].estimates[:min(len(others[0].estimates), mostBars)] {
 		row := picture.Row{Label: e.Name, From: math.NaN()}
 		add := func(mean, sd regression.Figure, run int) {
 			row.Intervals = append(row.Intervals, picture.Interval{Mid: float64(mean), Low: float64(mean - 2*sd), High: float64(mean + 2*sd), Ink: inks()[run]})

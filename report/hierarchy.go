@@ -203,7 +203,7 @@ func (v *hierarchy) populationAnswer() string {
 	for _, e := range v.result.Effects {
 		text := fmt.Sprintf("%s (%s, 95%% interval %s to %s)", e.Name, picture.Number(float64(e.Mean)), picture.Number(float64(e.Q025)), picture.Number(float64(e.Q975)))
 		switch {
-		case !isSlope(e.Name), v.curveOf(e.Name) != nil: // the effect is an intercept or a curve
+		case !isSlope(e.Name), v.isCurve(e.Name): // the effect is an intercept or a curve
 		case !(e.Q025 > 0 || e.Q975 < 0):
 			open = append(open, text)
 		case v.hasSteps(e.Name):

@@ -33,26 +33,13 @@ func (v *hierarchy) isBend(sd string) bool {
 // line.
 func bendName(g regression.GroupSummary) string { return "sd(" + g.Name + ")" }
 
-// smoothOf returns the smooth function of a column, the departure of its effect from a straight
-// line. It returns nil if the column has no smooth function.
-func (v *hierarchy) smoothOf(column string) *regression.GroupSummary {
-	for _, g := range v.curves() {
-		if g.Line == column {
-			return &g
-		}
-	}
-	return nil
-}
-
-// curveOf returns the smooth function of a column if its effect is a curve, else nil. If the run
-// selected terms, the effect counts as a curve if the smooth function is in the model with a
-// probability above one half.
-func (v *hierarchy) curveOf(column string) *regression.GroupSummary {
-	g := v.smoothOf(column)
-	if g != nil && len(v.result.Terms) > 0 && v.curvedProbability(g.Name) <= 0.5 {
-		return nil
-	}
-	return g
+// isCurve reports whether the effect of a column is a curve: whether the column has a smooth
+// function, the departure of its effect from a straight line. If the run selected terms, the effect
+// counts as a curve if the smooth function is in the model with a probability above one half.
+func (v *hierarchy) isCurve(column string) bool {
+	return slices.ContainsFunc(v.curves(), func(g regression.GroupSummary) bool {
+		return g.Line == column && (len(v.result.Terms) == 0 || v.curvedProbability(g.Name) > 0.5)
+	})
 }
 
 // curvedProbability is the probability that a smooth function is more than a line.
@@ -70,7 +57,7 @@ func (v *hierarchy) curvedProbability(name string) (sum float64) {
 func (v *hierarchy) curvesAnswer() string {
 	var sentences []string
 	for _, g := range v.curves() {
-		if v.curveOf(g.Line) == nil {
+		if !v.isCurve(g.Line) {
 			continue
 		}
 		for _, sd := range v.result.SDs {

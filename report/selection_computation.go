@@ -7,6 +7,7 @@ import (
 
 	"github.com/transdim/vti"
 	"github.com/transdim/vti/internal/document"
+	"github.com/transdim/vti/internal/draws"
 	"github.com/transdim/vti/internal/english"
 	"github.com/transdim/vti/varsel"
 )
@@ -67,8 +68,10 @@ func (v *selection) computation() *computation {
 	found.facts = append(found.facts, work+took(r.Seconds, r.Steps)+".")
 	found.draw = func(part *document.Section) {
 		part.Place(weights(len(r.Models), func(k int) (p varsel.Number, kHat *varsel.Number) { return r.Models[k].Certified, r.Models[k].KHat }))
-		part.Place(v.chainTrace())
-		part.Place(v.chainInclusion())
+		if v.draws != nil && v.draws.Kind == draws.Chains {
+			part.Place(v.chainTrace())
+			part.Place(v.chainInclusion())
+		}
 	}
 	return found
 }

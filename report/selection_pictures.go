@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/transdim/vti/internal/document"
-	"github.com/transdim/vti/internal/draws"
 	"github.com/transdim/vti/internal/picture"
 )
 
@@ -198,12 +197,8 @@ func (v *selection) densityPicture(name string, probability float64, number int)
 	return p
 }
 
-// chainTrace draws the log posterior density of the first few chains. It returns nil if the draws
-// are not from chains.
+// chainTrace draws the log posterior density of the first few chains.
 func (v *selection) chainTrace() *picture.Picture {
-	if v.draws == nil || v.draws.Kind != draws.Chains {
-		return nil
-	}
 	byChain := map[int32][]float64{}
 	for i, chain := range v.draws.Chain {
 		byChain[chain] = append(byChain[chain], v.draws.LogP[i])
@@ -225,12 +220,8 @@ func (v *selection) chainTrace() *picture.Picture {
 	return p
 }
 
-// chainInclusion draws the range of the inclusion probabilities over the chains. It returns nil if
-// the draws are not from chains.
+// chainInclusion draws the range of the inclusion probabilities over the chains.
 func (v *selection) chainInclusion() *picture.Picture {
-	if v.draws == nil || v.draws.Kind != draws.Chains {
-		return nil
-	}
 	counts, totals := map[int32][]float64{}, map[int32]float64{}
 	chains := int32(0)
 	for i, chain := range v.draws.Chain {
