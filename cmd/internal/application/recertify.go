@@ -1,6 +1,7 @@
 package application
 
 import (
+	"context"
 	"fmt"
 	"slices"
 
@@ -23,26 +24,26 @@ type Recertification struct {
 	Draws, Groups, Chains, Rounds int
 }
 
-// Reopen opens the run to certify. The argument flags lists which of the flags --certify-draws,
-// --chain-groups, --chains and --rounds apply to the run. If the user gave another of them, Reopen
-// returns an error.
-func Reopen[R interface {
+// Again returns the function of a [Command] that certifies runs with records of type R again. The
+// argument flags lists which of the flags --certify-draws, --chain-groups, --chains and --rounds
+// apply to these runs; another of them is an error. The function task returns the task for a run.
+func Again[R interface {
 	*T
 	cli.Record
-}, T any](r *Recertification, flags ...string) (*Asked[R], error) {
-	for _, name := range []string{"certify-draws", "chain-groups", "chains", "rounds"} {
-		if !slices.Contains(flags, name) {
-			if err := r.Misplaced(name); err != nil {
-				return nil, err
-			}
+}, T any](task func(ctx context.Context, r *Recertification, run *Asked[R]) (shell.Task, error), flags ...string) func(ctx context.Context, r *Recertification) (*shell.Job, shell.Task, error) {
+	others := slices.DeleteFunc([]string{"certify-draws", "chain-groups", "chains", "rounds"}, func(name string) bool { return slices.Contains(flags, name) })
+	return func(ctx context.Context, r *Recertification) (j *shell.Job, t shell.Task, err error) {
+		if err := r.Misplaced(others...); err != nil {
+			return nil, t, err
 		}
+		record, err := runs.ReadRecord[T](r.Run.Dir)
+		if err != nil {
+			return nil, t, err
+		}
+		j = &shell.Job{Output: r.Output, Stored: R(record), Resume: r.Run.Dir, Groups: r.Groups}
+		t, err = task(ctx, r, &Asked[R]{r.App, j, record, r.Flags})
+		return j, t, err
 	}
-	record, err := runs.ReadRecord[T](r.Run.Dir)
-	if err != nil {
-		return nil, err
-	}
-	j := &shell.Job{Output: r.Output, Stored: R(record), Resume: r.Run.Dir, Groups: r.Groups}
-	return &Asked[R]{r.App, j, record, r.Flags}, nil
 }
 
 // Misplaced returns an error if one of the named flags was given.

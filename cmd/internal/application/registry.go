@@ -25,7 +25,7 @@ type Registry []*Application
 func (r Registry) Below(a *shell.App, words string) (made []*cobra.Command) {
 	for _, application := range r {
 		for _, command := range application.Commands {
-			if before, _ := cutLast(command.Name); before == words {
+			if last := strings.LastIndex(command.Name, " "); command.Name[:max(last, 0)] == words {
 				cmd := command.New(a)
 				cmd.AddCommand(r.Below(a, command.Name)...)
 				made = append(made, cmd)
@@ -39,11 +39,6 @@ func (r Registry) Below(a *shell.App, words string) (made []*cobra.Command) {
 // it, and the argument others.
 func (r Registry) Choice(a *shell.App, cmd *cobra.Command, others ...*cobra.Command) *cobra.Command {
 	return cli.Choice(cmd, append(r.Below(a, cmd.Name()), others...)...)
-}
-
-func cutLast(name string) (before, last string) {
-	at := strings.LastIndex(name, " ")
-	return name[:max(at, 0)], name[at+1:]
 }
 
 // Studied returns the names of the commands that vti study can run on many tables.

@@ -18,7 +18,7 @@ func Application() *application.Application {
 		About: "graphs",
 		Page:  report.GraphPage,
 		Commands: []application.Command{
-			{Name: "dag", New: dagCommand, Studied: true, Again: discoveryAgain, Asks: "Which columns depend on which?",
+			{Name: "dag", New: dagCommand, Studied: true, Again: application.Again(discoveryAgain, "chains", "rounds"), Asks: "Which columns depend on which?",
 				First: []string{"exclude", "discrete", "continuous", "tier", "require", "forbid", "graph-prior"}},
 			{Name: "dag query", New: dagQueryCommand},
 			{Name: "exact dag", New: exactDagCommand, Studied: true},
@@ -53,25 +53,20 @@ func Application() *application.Application {
 	}
 }
 
-func discoveryAgain(_ context.Context, r *application.Recertification) (*shell.Job, shell.Task, error) {
-	run, err := application.Reopen[*dag.Record](r, "chains", "rounds")
-	if err != nil {
-		return nil, shell.Task{}, err
-	}
+func discoveryAgain(_ context.Context, r *application.Recertification, run *application.Asked[*dag.Record]) (t shell.Task, err error) {
 	record := run.Record
 	switch {
 	case record.Particles():
 		if err := r.Misplaced("chains", "rounds"); err != nil {
-			return nil, shell.Task{}, err
+			return t, err
 		}
 	case record.Structure != dag.Chains:
-		return nil, shell.Task{}, r.Unfit("neither by chains over graphs nor by particles: give its command again")
+		return t, r.Unfit("neither by chains over graphs nor by particles: give its command again")
 	}
 	record.Chains, record.Rounds = cmp.Or(r.Chains, record.Chains), cmp.Or(r.Rounds, record.Rounds)
 	d, err := newDiscovery(run)
 	if err != nil {
-		return nil, shell.Task{}, err
+		return t, err
 	}
-	t, err := d.search(1)
-	return run.Job, t, err
+	return d.search(1)
 }

@@ -19,7 +19,7 @@ func Application() *application.Application {
 		About: "hierarchical regressions",
 		Page:  report.RegressionPage,
 		Commands: []application.Command{
-			{Name: "hbm", New: hbmCommand, Studied: true, Again: hierarchyAgain, Asks: "Does an effect vary by group?",
+			{Name: "hbm", New: hbmCommand, Studied: true, Again: application.Again(hierarchyAgain, "certify-draws", "chain-groups"), Asks: "Does an effect vary by group?",
 				First: []string{"formula", "select=true", "likelihood", "model-prior", "sd-prior"}},
 			{Name: regression.InferCommand, New: hbmInferCommand, Unrepeatable: "their family was trained by another run"},
 			{Name: "calibrate hbm", New: func(a *shell.App) *cobra.Command { return Calibrate(a, calibration.Ordinary) }},
@@ -39,18 +39,14 @@ func Application() *application.Application {
 	}
 }
 
-func hierarchyAgain(ctx context.Context, r *application.Recertification) (*shell.Job, shell.Task, error) {
-	run, err := application.Reopen[*regression.Record](r, "certify-draws", "chain-groups")
-	if err != nil {
-		return nil, shell.Task{}, err
-	}
+func hierarchyAgain(ctx context.Context, r *application.Recertification, run *application.Asked[*regression.Record]) (t shell.Task, err error) {
 	if _, plates, err := run.Record.PlateFamily(); err != nil || plates {
-		return nil, shell.Task{}, errors.Join(err, r.Unfit("with a family of flows: only --family marginal is certified again"))
+		return t, errors.Join(err, r.Unfit("with a family of flows: only --family marginal is certified again"))
 	}
 	run.Record.CertifyDraws = cmp.Or(r.Draws, run.Record.CertifyDraws)
 	h, err := newHierarchical(ctx, run)
 	if err != nil {
-		return nil, shell.Task{}, err
+		return t, err
 	}
-	return run.Job, h.training(1), nil
+	return h.training(1), nil
 }

@@ -18,7 +18,7 @@ func Application() *application.Application {
 		About: "variable selection",
 		Page:  report.SelectionPage,
 		Commands: []application.Command{
-			{Name: "varsel", New: varselCommand, Studied: true, Again: selectionAgain, Asks: "Which predictors matter?",
+			{Name: "varsel", New: varselCommand, Studied: true, Again: application.Again(selectionAgain, "certify-draws", "chain-groups"), Asks: "Which predictors matter?",
 				First: []string{"target", "exclude", "likelihood", "model-prior", "prior-sd"}},
 			{Name: "exact", New: exactCommand, Studied: true},
 			{Name: "rjmcmc varsel", New: rjmcmcVarselCommand, Studied: true},
@@ -41,16 +41,11 @@ func Application() *application.Application {
 	}
 }
 
-func selectionAgain(_ context.Context, r *application.Recertification) (*shell.Job, shell.Task, error) {
-	run, err := application.Reopen[*varsel.Record](r, "certify-draws", "chain-groups")
-	if err != nil {
-		return nil, shell.Task{}, err
-	}
+func selectionAgain(_ context.Context, r *application.Recertification, run *application.Asked[*varsel.Record]) (t shell.Task, err error) {
 	s, err := newSelection(run)
 	if err != nil {
-		return nil, shell.Task{}, err
+		return t, err
 	}
 	run.Record.Draws = cmp.Or(r.Draws, run.Record.Draws)
-	t, err := s.training(1)
-	return run.Job, t, err
+	return s.training(1)
 }
