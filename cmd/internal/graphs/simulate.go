@@ -27,7 +27,6 @@ type Simulated struct {
 
 func simulateDagCommand(a *shell.App) *cobra.Command {
 	var s sem.Simulation
-	var probability, degree, noise cli.Positive
 	var out, truth, known string
 	var asJSON bool
 	s.Mechanism = dag.MLP
@@ -46,7 +45,6 @@ and normal noise.`,
   vti simulate dag --graph child.bif --sem categorical --out codes.csv --truth truth.csv`,
 		Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			s.EdgeProbability, s.ExpectedDegree, s.Noise = float64(probability), float64(degree), float64(noise)
 			var err error
 			switch {
 			case s.Mechanism == dag.Categorical && known == "":
@@ -66,13 +64,13 @@ and normal noise.`,
 	flags.SortFlags = false
 	flags.Var(cli.Count{Value: &s.Nodes, Least: 2}, "nodes", "nodes of the graph (default 10)")
 	flags.Var(cli.Count{Value: &s.Rows, Least: 1}, "rows", "rows of the table (default 1024)")
-	flags.Var(&probability, "edge-probability", "probability of each edge along the order (default 0.5)")
-	flags.Var(&degree, "expected-degree", "mean `number` of parents of a node, instead of --edge-probability")
+	flags.Var((*cli.Positive)(&s.EdgeProbability), "edge-probability", "probability of each edge along the order (default 0.5)")
+	flags.Var((*cli.Positive)(&s.ExpectedDegree), "expected-degree", "mean `number` of parents of a node, instead of --edge-probability")
 	flags.StringVar(&known, "graph", "", "`file` of the graph to simulate from, instead of a random one: an adjacency matrix, or a network in BIF (*.bif), of which the arcs are used, and with --sem categorical the tables")
 	flags.Var(cli.Name(&s.Mechanism), "sem", "mechanisms: mlp with one hidden layer of ReLU units, linear, categorical, the tables of --graph FILE.bif, or mixed, where every second node is a category")
 	flags.Var(cli.Count{Value: &s.Hidden, Least: 1}, "hidden", "mlp: hidden units of a node (default 10)")
 	flags.BoolVar(&s.Bias, "bias", false, "mlp: biases in hidden and output units")
-	flags.Var(&noise, "noise", "standard deviation of the noise (default 1)")
+	flags.Var((*cli.Positive)(&s.Noise), "noise", "standard deviation of the noise (default 1)")
 	flags.Uint64Var(&s.Seed, "seed", 0, "random seed")
 	flags.StringVarP(&out, "out", "o", "", "`file` for the table (required)")
 	flags.StringVar(&truth, "truth", "", "`file` for the adjacency matrix (required)")

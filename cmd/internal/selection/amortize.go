@@ -28,13 +28,8 @@ import (
 
 type amortizeFlags struct {
 	family         varsel.FamilyConfig
-	slab           cli.Positive
-	sigma2         cli.Positive
-	outlier        cli.Positive
 	training       amortize.Config
-	rate           cli.Positive
 	heldOut        int
-	seed           uint64
 	device         gpu.Kind
 	out, resume    string
 	overJSON, mute bool
@@ -49,24 +44,25 @@ func (f *amortizeFlags) register(cmd *cobra.Command) {
 		flags.Var(numberRange{&f.family.Correlation}, "correlation", "correlations of predictors, each with the next one or all with all (default 0:0.9)")
 		flags.Var(numberRange{&f.family.Noise}, "noise", "robust: sigma1 over the sd of the response (default 0.02:0.9)")
 	})
+	model := &f.family.Model
 	cli.Group(cmd, "Likelihood and priors", func() {
-		flags.VarP(cli.Name(&f.family.Model.Likelihood), "likelihood", "l", "gaussian, robust, logistic or poisson")
-		flags.Var(&f.sigma2, "sigma2", "robust: scale of the outliers over that of the bulk (default 10)")
-		flags.Var(&f.outlier, "outlier", "robust: `proportion` of outliers (default 0.1)")
-		flags.Var(&f.slab, "prior-sd", "prior sd of a coefficient that is in the model (default 1.5)")
-		flags.Var(cli.Name(&f.family.Model.Prior), "model-prior", "betabinomial:a,b (default betabinomial:1,1), bernoulli:π, expected:s or uniform")
+		flags.VarP(cli.Name(&model.Likelihood), "likelihood", "l", "gaussian, robust, logistic or poisson")
+		flags.Var((*cli.Positive)(&model.Sigma2), "sigma2", "robust: scale of the outliers over that of the bulk (default 10)")
+		flags.Var((*cli.Positive)(&model.Outlier), "outlier", "robust: `proportion` of outliers (default 0.1)")
+		flags.Var((*cli.Positive)(&model.SlabScale), "prior-sd", "prior sd of a coefficient that is in the model (default 1.5)")
+		flags.Var(cli.Name(&model.Prior), "model-prior", "betabinomial:a,b (default betabinomial:1,1), bernoulli:π, expected:s or uniform")
 	})
 	cli.Group(cmd, "Training", func() {
 		flags.Var(cli.Name(&f.training.Objective), "objective", "forward, reverse or both")
 		flags.Var(cli.Count{Value: &f.training.Steps, Least: 1}, "steps", "training steps (default 2000)")
 		flags.Var(cli.Count{Value: &f.training.Batch, Least: 1}, "batch", "tables per training step (default 64)")
 		flags.Var(cli.Count{Value: &f.training.Draws, Least: 2}, "draws", "reverse: draws of each table (default 4)")
-		flags.Var(&f.rate, "learning-rate", "largest step of Adam (default 0.002)")
+		flags.Var((*cli.Positive)(&f.training.LearningRate), "learning-rate", "largest step of Adam (default 0.002)")
 		f.heldOut = 200
 		flags.Var(cli.Count{Value: &f.heldOut, Least: 0}, "held-out", "number of fresh tables on which the network is evaluated at the end")
 	})
 	cli.Group(cmd, cli.OutputGroup, func() {
-		flags.Uint64Var(&f.seed, "seed", 0, "random seed")
+		flags.Uint64Var(&f.training.Seed, "seed", 0, "random seed")
 		flags.Var(cli.Name(&f.device), "device", "device: auto, cpu, cuda, xla-cpu, or go")
 		flags.StringVarP(&f.out, "out", "o", "", "`file` of the network (required)")
 		flags.StringVar(&f.resume, "resume", "", "continue training the network in `file`; needs no other flag")
@@ -128,14 +124,11 @@ func (f *amortizeFlags) prepare(cmd *cobra.Command) (*varsel.Family, error) {
 	if _, err := os.Stat(filepath.Dir(f.out)); err != nil {
 		return nil, fmt.Errorf("--out %s: %w", f.out, err)
 	}
-	model := &f.family.Model
-	if model.Likelihood != likelihood.RobustKind {
-		if err := cli.Refuse(cmd.Flags(), fmt.Sprintf(" is for --likelihood robust; this one is %s", model.Likelihood), "sigma2", "outlier", "noise"); err != nil {
+	if kind := f.family.Model.Likelihood; kind != likelihood.RobustKind {
+		if err := cli.Refuse(cmd.Flags(), fmt.Sprintf(" is for --likelihood robust; this one is %s", kind), "sigma2", "outlier", "noise"); err != nil {
 			return nil, err
 		}
 	}
-	model.SlabScale, model.Sigma2, model.Outlier = float64(f.slab), float64(f.sigma2), float64(f.outlier)
-	f.training.LearningRate, f.training.Seed = float64(f.rate), f.seed
 	return varsel.NewFamily(f.family)
 }
 

@@ -25,7 +25,6 @@ type Simulated struct {
 
 func simulateVarselCommand(a *shell.App) *cobra.Command {
 	var s design.Simulation
-	var noise cli.Positive
 	var out string
 	var asJSON bool
 	cmd := &cobra.Command{
@@ -45,14 +44,13 @@ the same file.`,
 	flags.Var(cli.Count{Value: &s.Predictors, Least: 1}, "predictors", "predictors to select from (default 1000)")
 	flags.Var(cli.Count{Value: &s.Effects, Least: 1}, "effects", "predictors that matter (default 8)")
 	flags.Float64Var(&s.Correlation, "correlation", 0.5, "correlation of neighbouring predictors, from 0 to below 1")
-	flags.Var(&noise, "noise", "standard deviation of the noise (default 1), or noise scale of a robust or student response")
+	flags.Var((*cli.Positive)(&s.Noise), "noise", "standard deviation of the noise (default 1), or noise scale of a robust or student response")
 	flags.Var(cli.Name(&s.Likelihood), "likelihood", "distribution of the response, a likelihood of vti varsel")
 	flags.Uint64Var(&s.Seed, "seed", 0, "random seed")
 	flags.StringVarP(&out, "out", "o", "", "`file` to write (required); - for standard output")
 	flags.BoolVar(&asJSON, "json", false, "print the effects as JSON")
 	cli.CompleteLikelihoods(cmd, likelihood.Kinds())
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		s.Noise = float64(noise)
 		data, err := design.Simulate(s)
 		if err != nil {
 			return err
