@@ -1,6 +1,7 @@
 package answers
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"path/filepath"
@@ -53,14 +54,11 @@ func writeReport(a *shell.App, ctx context.Context, all application.Registry, di
 	if err != nil {
 		return err
 	}
-	switch page := runs[0].Page; {
-	case out == "" && len(dirs) == 1:
+	if page := runs[0].Page; out == "" && len(dirs) == 1 {
 		out = filepath.Join(dirs[0], report.File)
 		err = page.Finish(ctx, dirs[0])
-	case out == "":
-		out = report.File
-		fallthrough
-	default:
+	} else {
+		out = cmp.Or(out, report.File)
 		err = page.Write(ctx, out, func(ctx context.Context, dirA, dirB string) (*report.Compared, error) {
 			c, err := all.Compare(ctx, dirA, dirB)
 			if err != nil {

@@ -46,9 +46,7 @@ func SetHelp(root *cobra.Command) {
 	})
 	root.SetHelpFunc(func(cmd *cobra.Command, _ []string) {
 		w := cmd.OutOrStdout()
-		text := cmd.Long
-		text = cmp.Or(text, cmd.Short)
-		fmt.Fprintf(w, "%s\n\n", wrapped(text))
+		fmt.Fprintf(w, "%s\n\n", wrapped(cmp.Or(cmd.Long, cmd.Short)))
 		printUsage(w, cmd)
 	})
 }
@@ -154,13 +152,9 @@ func printFlags(w io.Writer, cmd *cobra.Command) {
 		if set == nil {
 			continue
 		}
-		title := group
-		switch {
-		case group != "":
-		case len(groups) > 1:
+		title := cmp.Or(group, "Flags")
+		if group == "" && len(groups) > 1 {
 			title = "Other flags"
-		default:
-			title = "Flags"
 		}
 		fmt.Fprintf(w, "\n%s:\n%s\n", title, strings.TrimRight(set.FlagUsagesWrapped(HelpWidth), "\n"))
 	}

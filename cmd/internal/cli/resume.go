@@ -62,8 +62,8 @@ func CheckResume[R Record](cmd *cobra.Command, args []string, record R, output *
 	if command := CommandName(cmd); header.Command != command {
 		return fmt.Errorf("%s is a run of vti %s, which cannot be resumed by vti %s", dir, header.Command, command)
 	}
-	var list []string
-	if err := contradictions(cmd.Flags(), record, fresh, &list); err != nil {
+	list, err := contradictions(cmd.Flags(), record, fresh)
+	if err != nil {
 		return err
 	}
 	if len(args) > 0 {
@@ -90,15 +90,15 @@ func CommandName(cmd *cobra.Command) string {
 	return name
 }
 
-// contradictions appends to list the given flags that contradict the record of the run. To check a
-// flag, it computes the record that the flags of the original command line give, and the record
-// that these flags give together with this flag. In every field in which the two records differ,
-// the second must agree with the record of the run.
-func contradictions[R Record](flags *pflag.FlagSet, record R, fresh func() Flags[R], list *[]string) error {
+// contradictions returns the given flags that contradict the record of the run. To check a flag, it
+// computes the record that the flags of the original command line give, and the record that these
+// flags give together with this flag. In every field in which the two records differ, the second
+// must agree with the record of the run.
+func contradictions[R Record](flags *pflag.FlagSet, record R, fresh func() Flags[R]) (list []string, err error) {
 	header := record.Head()
 	stored, err := Leaves(record)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	asked := func(flags map[string][]string) (map[string]string, error) {
 		cmd, defaults := &cobra.Command{}, fresh()
@@ -133,10 +133,10 @@ func contradictions[R Record](flags *pflag.FlagSet, record R, fresh func() Flags
 			}
 		}
 		if !agrees {
-			*list = append(*list, fmt.Sprintf("--%s %s", flag.Name, flag.Value))
+			list = append(list, fmt.Sprintf("--%s %s", flag.Name, flag.Value))
 		}
 	})
-	return nil
+	return list, nil
 }
 
 // GivenFlags returns the values of the flags given on a command line, by name. A list has a value

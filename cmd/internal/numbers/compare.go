@@ -7,7 +7,6 @@ import (
 	"github.com/transdim/vti"
 	"github.com/transdim/vti/cmd/internal/application"
 	"github.com/transdim/vti/compare"
-	"github.com/transdim/vti/internal/rundir"
 	"github.com/transdim/vti/mixture"
 	"github.com/transdim/vti/report"
 	runs "github.com/transdim/vti/run"
@@ -38,16 +37,12 @@ func (n *numbered) add(number int, probability, se mixture.Number) {
 // copies the models from the result.
 func opening[P interface{ *R }, R any](list func(n *numbered, result P)) func(dir string) (*numbered, error) {
 	return func(dir string) (*numbered, error) {
-		record, err := runs.ReadRecord[runs.Asked[map[string]any]](dir)
+		stored, err := runs.ReadStored[runs.Asked[map[string]any], R](dir)
 		if err != nil {
 			return nil, err
 		}
-		result := P(new(R))
-		if err := rundir.ReadResult(dir, result); err != nil {
-			return nil, err
-		}
-		n := &numbered{dir: dir, Asked: record}
-		list(n, result)
+		n := &numbered{dir: dir, Asked: stored.Record}
+		list(n, stored.Result)
 		return n, nil
 	}
 }

@@ -124,11 +124,11 @@ func (a *App) Defect(value any) (status int) {
 	if a.Dir != "" {
 		line += "; the run is in " + a.Dir
 	}
+	where := "; --stack prints where\n"
 	if a.Stack {
-		fmt.Fprintf(a.Stderr, "vti: a defect of vti, please report it: %s\n%s", line, debug.Stack())
-		return StatusFailure
+		where = "\n" + string(debug.Stack())
 	}
-	fmt.Fprintf(a.Stderr, "vti: a defect of vti, please report it: %s; --stack prints where\n", line)
+	fmt.Fprintf(a.Stderr, "vti: a defect of vti, please report it: %s%s", line, where)
 	return StatusFailure
 }
 
