@@ -46,8 +46,7 @@ func (s Changes) Replicate(ctx context.Context, seed uint64, dir string) (*Repli
 	series := drawSeries(o, s.Rows, random)
 	c := &classic{about: fmt.Sprintf("%d changes of the %s, %d rows", series.changes(), o.Kind, s.Rows), columns: []*table.Column{table.Numbers("t", series.t), table.Numbers("y", series.y)}, number: series.changes()}
 	c.functions = series.functions(o.Kind, random.IntN(s.Rows))
-	problemOf := func(t *table.Table) (*changepoint.Problem, error) { return changepoint.NewProblem(t, o) }
-	return answerClassic(ctx, c, dir, seed, random, problemOf, func(problem *changepoint.Problem, dir string) (*stated, error) {
+	return answerClassic(ctx, c, dir, seed, random, changepoint.NewProblem, o, func(problem *changepoint.Problem, dir string) (*stated, error) {
 		r, err := changepoint.Run(ctx, problem, changepoint.RunConfig{Seed: seed, Dir: dir})
 		if err != nil {
 			return nil, err

@@ -62,9 +62,9 @@ func newStated[C any, P ~float64](head run.Head, verdict vti.Verdict, reasons []
 
 // answerClassic runs a command on the table, and compares its answer with the truth. If the table
 // makes no problem for the command, the replicate counts as refused.
-func answerClassic[P any](ctx context.Context, c *classic, dir string, seed uint64, random *rand.Rand, problemOf func(t *table.Table) (P, error), command func(problem P, dir string) (*stated, error)) (*Replicate, error) {
+func answerClassic[P, O any](ctx context.Context, c *classic, dir string, seed uint64, random *rand.Rand, problemOf func(t *table.Table, options O) (P, error), options O, command func(problem P, dir string) (*stated, error)) (*Replicate, error) {
 	return answer(ctx, c.about, CSV(c.columns...), seed, dir, "", func(t *table.Table, work string) (*reply, error) {
-		problem, err := problemOf(t)
+		problem, err := problemOf(t, options)
 		if err != nil {
 			return nil, refusal{err}
 		}

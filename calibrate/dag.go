@@ -47,15 +47,12 @@ const MostNodes = 5
 
 // Name implements [Source].
 func (d Dag) Name() string {
-	return fmt.Sprintf("dag, %v, %s, %d rows, %d nodes", d.model().Mechanism, graphsName(d.model()), d.Rows, d.Nodes)
-}
-
-// graphsName returns the name of the prior over graphs.
-func graphsName(model dag.ModelOptions) string {
+	model := d.model()
+	graphs := model.Graphs.String()
 	if model.EdgePenalty != 0 {
-		return fmt.Sprintf("edge penalty %g", model.EdgePenalty)
+		graphs = fmt.Sprintf("edge penalty %g", model.EdgePenalty)
 	}
-	return model.Graphs.String()
+	return fmt.Sprintf("dag, %v, %s, %d rows, %d nodes", model.Mechanism, graphs, d.Rows, d.Nodes)
 }
 
 // model returns the model options of the record, with their defaults.

@@ -30,7 +30,7 @@ func Acyclic(nodes int) (graphs [][]int) {
 func Topological(parents []int) []int {
 	var order []int
 	placed := 0
-	for range parents {
+	for len(order) < len(parents) {
 		before := len(order)
 		for j, set := range parents {
 			if placed>>j&1 == 0 && set&^placed == 0 {
@@ -39,11 +39,8 @@ func Topological(parents []int) []int {
 			}
 		}
 		if len(order) == before {
-			break
+			return nil
 		}
-	}
-	if len(order) < len(parents) {
-		return nil
 	}
 	return order
 }

@@ -14,13 +14,8 @@ const panelSide = 255
 
 const figureName = "calibration"
 
-// Names of the files of the figure. There are no such files if no replicate has ranks or events.
-const (
-	FigureSVG = figureName + ".svg"
-	FigurePNG = figureName + ".png"
-)
-
-// WriteFigure draws the figure to files in a directory. For each kind of parameter there is a
+// WriteFigure draws the figure to the files calibration.svg and calibration.png in a directory. It
+// writes no files if no replicate has ranks or events. For each kind of parameter there is a
 // histogram of its ranks, with the interval that contains the count of a bin with probability 95%
 // if ranks are uniform. Beside it is the distribution function of the ranks minus the uniform
 // distribution function, with a simultaneous 95% band. For each kind of statement a panel shows the

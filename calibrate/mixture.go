@@ -102,8 +102,7 @@ func (s Mixture) Replicate(ctx context.Context, seed uint64, dir string) (*Repli
 			return floats.Max(d.Values(i)[first : first+int(d.Code(i)[0])])
 		}})
 	}
-	problemOf := func(t *table.Table) (*mixture.Problem, error) { return mixture.NewProblem(t, o) }
-	return answerClassic(ctx, c, dir, seed, random, problemOf, func(problem *mixture.Problem, dir string) (*stated, error) {
+	return answerClassic(ctx, c, dir, seed, random, mixture.NewProblem, o, func(problem *mixture.Problem, dir string) (*stated, error) {
 		config := mixture.RunConfig{Dir: dir, Sample: s.Sample}
 		config.Sample.Seed = seed
 		r, err := mixture.Run(ctx, problem, config)

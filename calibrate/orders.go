@@ -81,8 +81,7 @@ func (s Orders) Replicate(ctx context.Context, seed uint64, dir string) (*Replic
 		{"level", 0, func(d *draws.Draws, i int) float64 { return d.Values(i)[0] }},
 		{"sigma", 1, func(d *draws.Draws, i int) float64 { return d.Values(i)[coordinate(d, "sigma")] }},
 	}
-	problemOf := func(t *table.Table) (*order.Problem, error) { return order.NewProblem(t, o) }
-	return answerClassic(ctx, c, dir, seed, random, problemOf, func(problem *order.Problem, dir string) (*stated, error) {
+	return answerClassic(ctx, c, dir, seed, random, order.NewProblem, o, func(problem *order.Problem, dir string) (*stated, error) {
 		r, err := order.Run(ctx, problem, order.RunConfig{Seed: seed, Dir: dir})
 		if err != nil {
 			return nil, err

@@ -3,6 +3,7 @@ package calibrate
 import (
 	"math/rand/v2"
 	"slices"
+	"sort"
 	"sync"
 
 	"gonum.org/v1/gonum/stat/distuv"
@@ -53,12 +54,7 @@ func NewUniformity(kind string, ranks []float64) *Uniformity {
 	lower, upper := band(len(ranks))
 	for k := range bandLevels - 1 {
 		level := float64(k+1) / bandLevels
-		below, _ := slices.BinarySearchFunc(sorted, level, func(r, level float64) int {
-			if r <= level {
-				return -1
-			}
-			return 1
-		})
+		below := sort.Search(len(sorted), func(i int) bool { return sorted[i] > level })
 		difference := float64(below)/n - level
 		u.Levels, u.Difference = append(u.Levels, level), append(u.Difference, difference)
 		u.Lower, u.Upper = append(u.Lower, lower[k]/n-level), append(u.Upper, upper[k]/n-level)

@@ -39,8 +39,8 @@ func TestVarselStudy(t *testing.T) {
 	require.Equal(t, 8, s.Reliability[0].Count, "two predictors of each table")
 	require.NotEmpty(t, s.Uniformity)
 	require.NoError(t, s.WriteFigure(cfg.Dir))
-	require.FileExists(t, filepath.Join(cfg.Dir, FigureSVG))
-	require.FileExists(t, filepath.Join(cfg.Dir, FigurePNG))
+	require.FileExists(t, filepath.Join(cfg.Dir, figureName+".svg"))
+	require.FileExists(t, filepath.Join(cfg.Dir, figureName+".png"))
 
 	cfg.Dir = t.TempDir()
 	cfg.Replicates = 1
