@@ -61,7 +61,11 @@ func (p *Plan) Estimate(ctx context.Context, launcher Launcher) (*Estimate, erro
 		e.add(t, cost)
 	}
 	e.Seconds /= float64(len(e.Pilots))
-	e.Remaining = p.remaining(s)
+	for i := range p.Tasks() {
+		if s.state(p.Task(i).Name) == Missing {
+			e.Remaining++
+		}
+	}
 	return e, nil
 }
 
@@ -71,15 +75,6 @@ func (e *Estimate) add(t Task, c Cost) {
 	e.Seconds += alone
 	e.Least, e.Largest = min(e.Least, alone), max(e.Largest, alone)
 	e.PeakBytes = max(e.PeakBytes, c.PeakBytes)
-}
-
-func (p *Plan) remaining(s store) (n int) {
-	for i := range p.Tasks() {
-		if s.state(p.Task(i).Name) == Missing {
-			n++
-		}
-	}
-	return n
 }
 
 // Jobs returns the number of tasks to run at a time. It is the number of cores, or less if total

@@ -9,17 +9,21 @@ import (
 	"github.com/transdim/vti/internal/columnar"
 )
 
-// commit writes the rows to the Parquet file.
+// commit writes the rows to the Parquet file. Columns without values become columns of text.
 func (s *spool) commit() error {
 	return atomicfile.Write(s.path, func(out io.Writer) error {
-		columns := s.schema()
-		file, err := columnar.NewWriter(out, columns, nil)
+		for i := range s.columns {
+			if s.columns[i].Kind == unknown {
+				s.columns[i].Kind = columnar.Text
+			}
+		}
+		file, err := columnar.NewWriter(out, s.columns, nil)
 		if err != nil {
 			return err
 		}
 		err = s.each(func(values []any) error {
 			for i, value := range values {
-				writeValue(file, columns[i].Kind, value)
+				writeValue(file, s.columns[i].Kind, value)
 			}
 			return nil
 		})
@@ -28,16 +32,6 @@ func (s *spool) commit() error {
 		}
 		return file.Close()
 	})
-}
-
-// schema returns the columns of the file. Columns without values become columns of text.
-func (s *spool) schema() []columnar.Column {
-	for i := range s.columns {
-		if s.columns[i].Kind == unknown {
-			s.columns[i].Kind = columnar.Text
-		}
-	}
-	return s.columns
 }
 
 // writeValue writes a value to a column of a kind that can hold the value.
