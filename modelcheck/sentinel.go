@@ -43,18 +43,15 @@ func sentinel(c Column, kind Kind, rows RowNames) []Finding {
 		if !code && !repeated {
 			continue
 		}
+		times := "once"
+		if len(equalRows) > 1 {
+			times = fmt.Sprintf("%d times", len(equalRows))
+		}
 		return []Finding{{
-			What:  fmt.Sprintf("suspicious value: %.10g occurs %s in %s, whose other values lie between %.4g and %.4g", end.value, timesText(len(equalRows)), c.Name, min(end.neighbour, end.far), max(end.neighbour, end.far)),
+			What:  fmt.Sprintf("suspicious value: %.10g occurs %s in %s, whose other values lie between %.4g and %.4g", end.value, times, c.Name, min(end.neighbour, end.far), max(end.neighbour, end.far)),
 			Where: "column " + c.Name + ", " + rows.list(equalRows), Statistic: end.value, P: math.NaN(), Verdict: Poor,
 			Advice: "check whether it stands for a missing value; if so, leave the cells empty",
 		}}
 	}
 	return nil
-}
-
-func timesText(count int) string {
-	if count == 1 {
-		return "once"
-	}
-	return fmt.Sprintf("%d times", count)
 }

@@ -144,19 +144,16 @@ func (r *Rows) probabilities(eta []float64) (mean []Number) {
 	}
 	mean, shares := make([]Number, len(r.Categories)), make([]float64, len(r.Categories))
 	for s := range r.Draws() {
-		r.categorical(s).Probabilities(r.predictorsOf(s, eta), shares)
+		categories := r.Unordered
+		if categories == nil {
+			categories = r.Under(s).(Categorical)
+		}
+		categories.Probabilities(r.predictorsOf(s, eta), shares)
 		for k, p := range shares {
 			mean[k] += Number(p / float64(r.Draws()))
 		}
 	}
 	return mean
-}
-
-func (r *Rows) categorical(draw int) Categorical {
-	if r.Unordered != nil {
-		return r.Unordered
-	}
-	return r.Under(draw).(Categorical)
 }
 
 // spread returns the standard deviation of draws, and the ends of the interval with probability

@@ -7,16 +7,10 @@ import (
 
 	"github.com/transdim/vti"
 	"github.com/transdim/vti/internal/document"
+	"github.com/transdim/vti/internal/english"
 	"github.com/transdim/vti/internal/picture"
 	"github.com/transdim/vti/mixture"
 )
-
-func mixtureTitle(columns []string) string {
-	if len(columns) == 1 {
-		return fmt.Sprintf("How many components does %s have?", columns[0])
-	}
-	return fmt.Sprintf("How many components do %s have?", list(columns))
-}
 
 // mixtureMeaning is the meaning of each verdict on a mixture, with advice.
 var mixtureMeaning = [...]string{
@@ -30,7 +24,7 @@ var MixturePage = Page{show: pageOf(mixtureDocument)}
 
 func mixtureDocument(s *source, r *mixture.Result) *document.Document {
 	d := &document.Document{
-		Title:    mixtureTitle(r.Data.Columns),
+		Title:    fmt.Sprintf("How many components %s %s have?", english.Form(len(r.Data.Columns), "does", "do"), list(r.Data.Columns)),
 		Subtitle: fmt.Sprintf("%s, %s, %s components", s.table(), document.Counted(r.Data.Rows, "row"), r.Data.Family),
 		Answer:   []string{r.Answer},
 	}

@@ -35,10 +35,8 @@ func Around(values ...float64) Scale {
 	if s.Min > s.Max {
 		s.Min, s.Max = 0, 1
 	}
-	margin := 0.04 * (s.Max - s.Min)
-	margin = cmp.Or(margin, math.Max(math.Abs(s.Min)/10, 0.5))
-	s.Min, s.Max = s.Min-margin, s.Max+margin
-	return s
+	margin := cmp.Or(0.04*(s.Max-s.Min), math.Max(math.Abs(s.Min)/10, 0.5))
+	return Scale{Min: s.Min - margin, Max: s.Max + margin}
 }
 
 // Tick is a labelled number on a scale.
