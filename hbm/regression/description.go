@@ -99,11 +99,9 @@ func (r *Regression) fillUnpooled(result *Result, s *posteriorSample) {
 			rest[i] -= r.Frame.X.At(i, j) * coefficients[j]
 		}
 	}
-	first := 0 // index in result.Varying of the first effect of the grouping
-	starts := make([]int, len(r.groups))
-	for k, g := range r.groups {
-		starts[k] = first
-		first += r.effects(g)
+	starts := make([]int, len(r.groups)) // index in result.Varying of the first effect of each grouping
+	for k := range starts {
+		starts[k] = r.firstQuantity(k) - r.firstQuantity(0)
 	}
 	// explained returns the sum of the effects of grouping k on row i.
 	explained := func(k, i int) (sum float64) {

@@ -31,10 +31,8 @@ type posteriorSample struct {
 	ess        float64 // effective size of the weighted draws from which the draws were chosen
 	codes      [][]int32
 	logP, logQ []float64
-	effects    *mat.Dense   // population effects [N, P], or nil
-	sds        *mat.Dense   // quantities that listSDs names [N, …], or nil
-	varying    []*mat.Dense // effects of each grouping [N, M·q·J], plane by plane, column by column, level by level
-	replicated *mat.Dense   // statistics of replicated responses [N, …], or nil
+	draws      *mat.Dense // all quantities of quantitiesOf [N, Q], or nil without draws
+	replicated *mat.Dense // statistics of replicated responses [N, …], or nil
 	predictors *keptPredictors
 	rough      float64 // fraction of draws whose log density has a rounding error above roughRounding
 }
@@ -42,31 +40,18 @@ type posteriorSample struct {
 // chooseDraws picks equally weighted draws from a weighted sample, for summaries. A regression with
 // more effects gets fewer draws.
 func (r *Regression) chooseDraws(weight []float64, seed uint64) []int {
-	count := 1
-	for _, g := range r.groups {
-		count += r.effects(g)
-	}
+	count := 1 + r.quantities() - r.firstQuantity(0)
 	return weighted.Rows(weight, min(max(drawnEffects/count, fewestDraws), mostDraws), stream.Rand(seed, "hbm/resample"))
 }
 
-// emptySample returns a sample with room for n draws. If n is 0 it has only its list of groupings.
+// emptySample returns a sample with room for n draws.
 func (r *Regression) emptySample(n int) *posteriorSample {
-	s := &posteriorSample{}
 	if n == 0 {
-		s.varying = make([]*mat.Dense, len(r.groups))
-		return s
+		return &posteriorSample{}
 	}
+	s := &posteriorSample{draws: mat.NewDense(n, r.quantities(), nil)}
 	if r.Frame.Reduced == nil {
 		s.replicated, s.predictors = mat.NewDense(n, len(r.newCheck().names), nil), r.newKept(n)
-	}
-	if r.x != nil {
-		s.effects = mat.NewDense(n, r.effectCount(), nil)
-	}
-	if names := r.sdNames; len(names) > 0 {
-		s.sds = mat.NewDense(n, len(names), nil)
-	}
-	for _, g := range r.groups {
-		s.varying = append(s.varying, mat.NewDense(n, r.effects(g), nil))
 	}
 	return s
 }
@@ -140,7 +125,12 @@ func (r *Regression) fillDraws(ctx gocontext.Context, s *posteriorSample, seed u
 			if conditional.rounding > roughRounding {
 				rough[c]++
 			}
-			r.writeDraw(s, k, conditional, effects, mask, theta, check, random)
+			response := r.quantitiesOf(conditional, effects, mask, theta, s.draws.RawRowView(k))
+			if s.predictors != nil { // the rows of the table are in memory
+				eta := conditional.e.r.ofTable(conditional.predictor(effects))
+				check.statistics(r.replicate(eta, response, random), s.replicated.RawRowView(k))
+				s.predictors.add(k, eta, response)
+			}
 		}
 		return nil
 	})
@@ -150,31 +140,8 @@ func (r *Regression) fillDraws(ctx gocontext.Context, s *posteriorSample, seed u
 	return err
 }
 
-// writeDraw writes effects, which are less their prior mean, and the hyperparameters in θ as the
-// k-th draw of a sample. It overwrites the coefficients in θ.
-func (r *Regression) writeDraw(s *posteriorSample, k int, conditional *conditional, effects []float64, mask []bool, theta []float64, check *predictiveCheck, random *rand.Rand) {
-	for j, mean := range conditional.mean {
-		theta[j] = mean + effects[j]
-	}
-	if s.effects != nil {
-		r.tableEffects(mask, theta, s.effects.RawRowView(k))
-	}
-	response := r.responseAt(mask, theta)
-	if s.sds != nil {
-		r.tableSDs(conditional.factors, response, conditional.shares, s.sds.RawRowView(k))
-	}
-	for i := range r.groups {
-		r.tableLevels(i, conditional.e, effects, s.varying[i].RawRowView(k))
-	}
-	if s.predictors == nil { // the rows of the table are not in memory
-		return
-	}
-	eta := conditional.e.r.ofTable(conditional.predictor(effects))
-	check.statistics(r.replicate(eta, response, random), s.replicated.RawRowView(k))
-	s.predictors.add(k, eta, response)
-}
-
-// tableLevels writes the effects of the levels of a grouping in the units of the table.
+// tableLevels writes the effects of the levels of a grouping in the units of the table, plane by
+// plane, column by column, level by level.
 func (r *Regression) tableLevels(group int, e *jointEffects, effects, dst []float64) {
 	g := r.groups[group]
 	q, levels := len(g.Columns), len(g.Levels)

@@ -36,13 +36,7 @@ type momentDraws struct {
 
 // quantities returns the number of quantities: population effects, standard deviations, and the
 // effects of all levels.
-func (r *Regression) quantities() int {
-	count := r.effectCount() + len(r.sdNames)
-	for _, g := range r.groups {
-		count += r.effects(g)
-	}
-	return count
-}
+func (r *Regression) quantities() int { return r.firstQuantity(len(r.groups)) }
 
 // moments estimates the moments of a quantity.
 func (m *momentDraws) moments(quantity int) weighted.Moments {
@@ -109,8 +103,8 @@ func (f *integral) exactMoments(ctx gocontext.Context) (*momentDraws, error) {
 }
 
 // quantitiesOf writes every quantity, given effects less their prior mean and the hyperparameters
-// in θ. It overwrites the coefficients in θ.
-func (r *Regression) quantitiesOf(conditional *conditional, effects []float64, mask []bool, theta, dst []float64) {
+// in θ. It overwrites the coefficients in θ, and returns the distribution of the response.
+func (r *Regression) quantitiesOf(conditional *conditional, effects []float64, mask []bool, theta, dst []float64) response {
 	for j, mean := range conditional.mean {
 		theta[j] = mean + effects[j]
 	}
@@ -118,10 +112,12 @@ func (r *Regression) quantitiesOf(conditional *conditional, effects []float64, m
 	if r.x != nil {
 		r.tableEffects(mask, theta, dst[:columns])
 	}
-	r.tableSDs(conditional.factors, r.responseAt(mask, theta), conditional.shares, dst[columns:first])
+	response := r.responseAt(mask, theta)
+	r.tableSDs(conditional.factors, response, conditional.shares, dst[columns:first])
 	for i := range r.groups {
 		r.tableLevels(i, conditional.e, effects, dst[r.firstQuantity(i):r.firstQuantity(i+1)])
 	}
+	return response
 }
 
 // momentsOfSample finds the moments of the quantities that weighted draws have as coordinates:
@@ -195,15 +191,14 @@ func (r *Regression) unresolved(sample vti.WeightedSample, seed uint64) string {
 }
 
 // momentsOf returns the moments of a quantity: from all weighted draws if these include the
-// quantity, otherwise from the equally weighted draws in a column of a matrix.
-func (s *posteriorSample) momentsOf(quantity int, draws *mat.Dense, column int) weighted.Moments {
+// quantity, otherwise from its equally weighted draws.
+func (s *posteriorSample) momentsOf(quantity int, draws []float64) weighted.Moments {
 	if s.moments != nil && quantity < s.moments.known {
 		return s.moments.moments(quantity)
 	}
-	n, _ := draws.Dims()
-	m := weighted.MomentsOf(slices.Repeat([]float64{1}, n), mat.Col(nil, column, draws), nil, nil)
-	// The n draws were chosen from weighted draws of effective size s.ess, whose error is added.
-	more := math.Sqrt(1 + float64(n)/math.Max(s.ess, 1))
+	m := weighted.MomentsOf(slices.Repeat([]float64{1}, len(draws)), draws, nil, nil)
+	// The draws were chosen from weighted draws of effective size s.ess, whose error is added.
+	more := math.Sqrt(1 + float64(len(draws))/math.Max(s.ess, 1))
 	m.MeanSE, m.SDSE = more*m.MeanSE, more*m.SDSE
 	return m
 }

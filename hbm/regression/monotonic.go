@@ -95,13 +95,13 @@ func (r *Regression) meanCoefficients(result *Result, sample *posteriorSample) [
 	for at, j := range r.Frame.EffectColumns() {
 		means[j] = float64(result.Effects[at].Mean)
 	}
-	first := len(r.sdNames) - len(r.shareNames()) // index of the first share among the columns of sds
+	first := r.firstQuantity(0) - len(r.shareNames()) // index of the first share among the quantities
 	for _, m := range r.monotonic {
 		at := slices.Index(r.Frame.EffectColumns(), m.first)
 		for k := range m.steps {
 			means[m.first+k] = math.NaN()
-			if sample.effects != nil {
-				means[m.first+k] = stat.Mean(frame.StepCoefficient(mat.Col(nil, at, sample.effects), mat.Col(nil, first+k, sample.sds), m.steps), nil)
+			if sample.draws != nil {
+				means[m.first+k] = stat.Mean(frame.StepCoefficient(mat.Col(nil, at, sample.draws), mat.Col(nil, first+k, sample.draws), m.steps), nil)
 			}
 		}
 		first += m.steps

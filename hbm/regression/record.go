@@ -178,22 +178,19 @@ const mostDrawnLevels = 1000
 // writeDraws writes posterior draws in the units of the table: population effects, standard
 // deviations, and effects of levels unless there are more than mostDrawnLevels.
 func (r *Regression) writeDraws(dir string, seed uint64, s *posteriorSample) error {
-	header := draws.Header{Kind: draws.IID, Cards: r.space.cards, Seed: seed}
+	header := draws.Header{Kind: draws.IID, Cards: r.space.cards, DensityScale: "standardised", Seed: seed}
 	for _, q := range r.questions {
 		header.Sites = append(header.Sites, q.name)
 	}
-	header.DensityScale = "standardised"
 	for _, name := range r.Frame.CoefficientNames() {
 		header.Coordinates = append(header.Coordinates, name)
 		header.Variables = append(header.Variables, "beta["+name+"]")
 	}
 	header.Coordinates = append(header.Coordinates, r.sdNames...)
 	header.Variables = append(header.Variables, r.sdNames...)
-	levels := 0
-	for _, g := range r.groups {
-		levels += r.effects(g)
-	}
-	if levels <= mostDrawnLevels {
+	kept := r.firstQuantity(0)
+	if r.quantities()-kept <= mostDrawnLevels {
+		kept = r.quantities()
 		for _, g := range r.groups {
 			terms := r.Frame.VaryingNames(g.Grouping)
 			for at := range r.effects(g) {
@@ -202,21 +199,10 @@ func (r *Regression) writeDraws(dir string, seed uint64, s *posteriorSample) err
 			}
 		}
 	}
-	file := &draws.Draws{Header: header}
-	file.LogP, file.LogQ = s.logP, s.logQ
+	file := &draws.Draws{Header: header, LogP: s.logP, LogQ: s.logQ}
 	for k, code := range s.codes {
 		file.Codes = append(file.Codes, code...)
-		if s.effects != nil {
-			file.Theta = append(file.Theta, s.effects.RawRowView(k)...)
-		}
-		if s.sds != nil {
-			file.Theta = append(file.Theta, s.sds.RawRowView(k)...)
-		}
-		if levels <= mostDrawnLevels {
-			for _, varying := range s.varying {
-				file.Theta = append(file.Theta, varying.RawRowView(k)...)
-			}
-		}
+		file.Theta = append(file.Theta, s.draws.RawRowView(k)[:kept]...)
 	}
 	return draws.WriteBoth(dir, file)
 }

@@ -1,7 +1,6 @@
 package regression
 
 import (
-	"cmp"
 	"math"
 	"slices"
 	"strconv"
@@ -194,11 +193,11 @@ func (r *Regression) fill(result *Result, c *vti.Certificate, s *posteriorSample
 // fillSample writes a sample into a result.
 func (r *Regression) fillSample(result *Result, s *posteriorSample) {
 	for j, name := range r.Frame.CoefficientNames() {
-		result.Effects = append(result.Effects, s.summarize(name, j, s.effects, j))
+		result.Effects = append(result.Effects, s.summarize(name, j))
 	}
 	shares := len(r.sdNames) - len(r.shareNames())
 	for j, name := range r.sdNames {
-		one := s.summarize(name, r.effectCount()+j, s.sds, j)
+		one := s.summarize(name, r.effectCount()+j)
 		switch {
 		case j >= shares:
 			result.Shares = append(result.Shares, one)
@@ -212,11 +211,11 @@ func (r *Regression) fillSample(result *Result, s *posteriorSample) {
 		terms := r.Frame.VaryingNames(g.Grouping)
 		for at := range r.effects(g) {
 			column, level := at/len(g.Levels), at%len(g.Levels)
-			one := s.summarize("", r.firstQuantity(i)+at, s.varying[i], at)
+			one := s.summarize("", r.firstQuantity(i)+at)
 			result.Varying = append(result.Varying, LevelSummary{
 				Smooth: g.Smooth, Group: g.Name, Level: g.Levels[level], Term: terms[column],
 				Mean: one.Mean, MeanSE: one.MeanSE, SD: one.SD, SDSE: one.SDSE, Q025: one.Q025, Q975: one.Q975,
-				Rows: g.Counts[level], Pooling: r.poolingOf(g, s, i, at),
+				Rows: g.Counts[level], Pooling: r.poolingOf(s, r.firstQuantity(i)+at, g.SpreadName(g.Columns[column%len(g.Columns)])),
 			})
 		}
 	}
@@ -260,17 +259,17 @@ func (r *Regression) fillSelection(result *Result, c *vti.Certificate) {
 // evidence nor the error is known.
 const resolvedEvidence = 0.5
 
-// poolingOf returns the posterior variance of an effect over its prior variance.
-func (r *Regression) poolingOf(g *varyingGroup, s *posteriorSample, i, at int) Figure {
-	if s.varying[i] == nil {
+// poolingOf returns the posterior variance of an effect, which is the given quantity, over its prior
+// variance. The argument spread is the name of its standard deviation.
+func (r *Regression) poolingOf(s *posteriorSample, effect int, spread string) Figure {
+	if s.draws == nil {
 		return Figure(math.NaN())
 	}
-	n, _ := s.varying[i].Dims()
-	column := at / len(g.Levels) % len(g.Columns)
-	place := slices.Index(r.sdNames, g.SpreadName(g.Columns[column]))
+	n, _ := s.draws.Dims()
+	place := r.effectCount() + slices.Index(r.sdNames, spread)
 	var first, second, prior float64
 	for k := range n {
-		x, sd := s.varying[i].At(k, at), s.sds.At(k, place)
+		x, sd := s.draws.At(k, effect), s.draws.At(k, place)
 		first += x
 		second += x * x
 		prior += sd * sd
@@ -293,17 +292,17 @@ func codeText(code []int32) string {
 	return strings.Join(parts, separator)
 }
 
-// summarize returns the posterior of a quantity, with equally weighted draws in a column of draws.
-func (s *posteriorSample) summarize(name string, quantity int, draws *mat.Dense, column int) Summary {
-	if draws == nil {
+// summarize returns the posterior of a quantity.
+func (s *posteriorSample) summarize(name string, quantity int) Summary {
+	if s.draws == nil {
 		missing := Figure(math.NaN())
 		return Summary{name, missing, missing, missing, missing, missing, missing}
 	}
-	values := mat.Col(nil, column, draws)
-	slices.SortFunc(values, cmp.Compare[float64])
+	values := mat.Col(nil, quantity, s.draws)
+	m := s.momentsOf(quantity, values)
+	slices.Sort(values)
 	quantile := func(level float64) Figure {
 		return Figure(values[min(len(values)-1, int(math.Ceil(level*float64(len(values))))-1)])
 	}
-	m := s.momentsOf(quantity, draws, column)
 	return Summary{name, Figure(m.Mean), Figure(m.MeanSE), Figure(m.SD), Figure(m.SDSE), quantile(0.025), quantile(0.975)}
 }

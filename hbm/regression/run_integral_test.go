@@ -202,7 +202,7 @@ func TestDearIntegralsAgree(t *testing.T) {
 	}
 	sample, err := few.sample(t.Context())
 	require.NoError(t, err)
-	mean, sd := stat.MeanStdDev(mat.Col(nil, 1, sample.effects), nil)
+	mean, sd := stat.MeanStdDev(mat.Col(nil, 1, sample.draws), nil)
 	want := many.moments.moments(1)
 	require.InDelta(t, want.Mean, mean, 5*want.SD/math.Sqrt(few.ESS))
 	require.InDelta(t, 1, sd/want.SD, 5/math.Sqrt(few.ESS))
