@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"time"
 
-	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/transdim/vti"
@@ -164,16 +163,10 @@ func (r *Regression) familyFit(device *gpu.Device, cfg FamilyRun) (*PlateModel, 
 	if err != nil {
 		return nil, fit, err
 	}
-	fit.Batch = plates.batch(cfg.Members)
-	return plates, fit, nil
-}
-
-// batch returns the number of members of each plate in a step; nil stands for all.
-func (p *PlateModel) batch(members int) map[*hbm.Plate]int {
-	if members == 0 {
-		return nil
+	if fit.Batch = nil; cfg.Members > 0 {
+		fit.Batch = map[*hbm.Plate]int{plates.root(): cfg.Members}
 	}
-	return map[*hbm.Plate]int{p.root(): members}
+	return plates, fit, nil
 }
 
 // checkMembers refuses training steps with more members than there are, with some members if the
@@ -220,13 +213,11 @@ func (p *PlateModel) answer(ctx gocontext.Context, posterior *hbm.Posterior, cer
 		return err
 	}
 	result.ELBO, result.Steps, result.Weights = new(Figure(elbo+r.logJacobian)), posterior.Steps(), posterior.Weights()
-	result.LogEvidence, result.LogEvidenceSE = new(Figure(c.LogEvidence+r.logJacobian)), new(Figure(c.LogEvidenceSE))
-	result.Certificate = &Certificate{Verdict: c.Verdict, KHat: Figure(c.KHat), ESS: Figure(c.ESS), Draws: c.Draws, ModelsChecked: 1, Reasons: c.Reasons}
 	sample, err := p.sample(ctx, plateDraws{c.Sample, nil, c.Weight}, c.ESS, *result.Seed)
 	if err != nil {
 		return err
 	}
-	r.fillSample(result, sample)
+	r.fill(result, &vti.Certificate{Verdict: c.Verdict, KHat: c.KHat, ESS: c.ESS, Draws: c.Draws, ModelsChecked: 1, Reasons: c.Reasons, LogEvidence: c.LogEvidence, LogEvidenceSE: c.LogEvidenceSE}, sample)
 	return r.finishFamily(ctx, result, sample, c.ESS, clock)
 }
 
@@ -309,8 +300,11 @@ func (p *PlateModel) effectsAt(value func(v *hbm.Variable) []float64, mask []boo
 	prior := r.joint().prior(mask, theta)
 	effects := make([]float64, prior.e.effects)
 	if p.population != nil {
-		population := masked(value(p.population), mask)
-		floats.SubTo(effects[:len(population)], population, prior.mean)
+		for j, effect := range value(p.population) {
+			if mask[j] {
+				effects[j] = effect - prior.mean[j]
+			}
+		}
 	}
 	for i, g := range p.groups {
 		for a := range g.Columns {

@@ -91,11 +91,17 @@ func (d *grouped) triangle(rows []int, y []float64, v *mat.Dense, g *varyingGrou
 		}
 		row[columns-1] = y[i]
 	}
+	return upper(block)
+}
+
+// upper returns the factor R of the QR decomposition of a matrix, whose rows beyond the number of
+// columns are zero.
+func upper(m *mat.Dense) *mat.Dense {
 	var qr mat.QR
-	qr.Factorize(block)
-	var r mat.Dense
-	qr.RTo(&r)
-	return mat.DenseCopyOf(r.Slice(0, columns, 0, columns))
+	qr.Factorize(m)
+	r := new(mat.Dense)
+	qr.RTo(r)
+	return r
 }
 
 // compressRest reduces rows of [V y] to at most the number of columns.
@@ -104,10 +110,7 @@ func (d *grouped) compressRest(rest []float64) {
 	count := len(rest) / columns
 	block := mat.NewDense(max(count, columns), columns, nil)
 	copy(block.RawMatrix().Data, rest)
-	var qr mat.QR
-	qr.Factorize(block)
-	var r mat.Dense
-	qr.RTo(&r)
+	r := upper(block)
 	d.restV, d.rest = mat.NewDense(max(d.width, 1), max(d.width, 1), nil), make([]float64, max(d.width, 1))
 	for i := range d.width {
 		for k := range d.width {
@@ -118,10 +121,8 @@ func (d *grouped) compressRest(rest []float64) {
 	d.residual = r.At(d.width, d.width) * r.At(d.width, d.width)
 }
 
-// gaussianRows is the gaussian likelihood.
-type gaussianRows struct{ *grouped }
-
-func (l gaussianRows) logDensity(w *Node, factor [][]*Node, logNoise *Node) *Node {
+// logDensity is the gaussian likelihood; see groupedLikelihood.
+func (l *grouped) logDensity(w *Node, factor [][]*Node, logNoise *Node) *Node {
 	variance := Exp(MulScalar(logNoise, 2)) // [draws, 1]
 	squares := Reshape(MulScalar(ZerosLike(logNoise), 0), -1)
 	if w != nil {

@@ -3,6 +3,7 @@ package regression
 import (
 	"context"
 	"path/filepath"
+	"slices"
 	"syscall"
 	"testing"
 	"time"
@@ -12,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"github.com/transdim/vti"
 	"github.com/transdim/vti/gpu"
+	"github.com/transdim/vti/space"
 	"github.com/transdim/vti/table"
 )
 
@@ -73,4 +75,12 @@ func processorSeconds(t testing.TB) float64 {
 	var usage syscall.Rusage
 	require.NoError(t, syscall.Getrusage(syscall.RUSAGE_SELF, &usage))
 	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano()).Seconds()
+}
+
+// codes lists the codes of all models.
+func (r *Regression) codes() (codes [][]int32) {
+	for _, code := range space.All(r.space.cards) {
+		codes = append(codes, slices.Clone(code))
+	}
+	return codes
 }

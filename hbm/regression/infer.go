@@ -88,15 +88,14 @@ func (r *Regression) finishInfer(result *Result, sample *posteriorSample, clock 
 
 // lowerUnlike makes an amortized answer at most doubtful if its table is unlike training tables.
 func (r *Regression) lowerUnlike(result *Result, s *posteriorSample) {
-	j := verdict.Judgement{Verdict: result.Certificate.Verdict, Reasons: result.Certificate.Reasons}
+	c := result.Certificate
 	const unlike = "the table is unlike those that were simulated for training: "
 	switch check := result.ModelCheck; {
 	case check != nil && check.Verdict == modelcheck.Poor:
-		j.Lower(verdict.Doubtful, unlike+"the model check is poor")
+		verdict.Lower(&c.Verdict, &c.Reasons, verdict.Doubtful, unlike+"the model check is poor")
 	case r.improbable(s, *result.Seed):
-		j.Lower(verdict.Doubtful, unlike+"it is more, or less, probable than all responses drawn anew")
+		verdict.Lower(&c.Verdict, &c.Reasons, verdict.Doubtful, unlike+"it is more, or less, probable than all responses drawn anew")
 	}
-	result.Certificate.Verdict, result.Certificate.Reasons = j.Verdict, j.Reasons
 }
 
 // improbable reports whether the observed response is unlike all responses that the posterior

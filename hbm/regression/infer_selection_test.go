@@ -135,7 +135,7 @@ func TestInferredSelections(t *testing.T) {
 			site := slices.IndexFunc(r.questions, func(q question) bool { return q.name == state.Term })
 			bin := &bins[min(int(5*state.Prob), 4)]
 			bin.n, bin.sum = bin.n+1, bin.sum+float64(state.Prob)
-			if r.questions[site].state(code[site], r.groupNames()) == state.State {
+			if r.questions[site].state(code[site], r.groups) == state.State {
 				bin.in++
 			}
 		}

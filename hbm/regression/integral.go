@@ -14,6 +14,7 @@ import (
 	"github.com/transdim/vti/internal/stream"
 	"github.com/transdim/vti/internal/verdict"
 	"github.com/transdim/vti/models"
+	"github.com/transdim/vti/space"
 	"gonum.org/v1/gonum/floats"
 )
 
@@ -73,10 +74,10 @@ func (r *Regression) newIntegral(seed uint64) *integral {
 	if !r.Frame.Response.Conjugate() {
 		by = newLaplaceEffects(r.distinct())
 	}
-	for index, code := range r.codes() {
+	for index, code := range space.All(r.space.cards) {
 		if logPrior := r.space.logPrior[index]; !math.IsInf(logPrior, -1) {
 			mask := r.space.masks[index]
-			m := &modelIntegral{code: code, mask: mask, logPrior: logPrior, free: r.hyperparameters(mask), by: by, sample: &integrate.Sample{}}
+			m := &modelIntegral{code: slices.Clone(code), mask: mask, logPrior: logPrior, free: r.hyperparameters(mask), by: by, sample: &integrate.Sample{}}
 			m.closed = len(m.free) == 0 && r.Frame.Response.Conjugate()
 			found.list = append(found.list, m)
 		}

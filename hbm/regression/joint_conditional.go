@@ -208,9 +208,7 @@ func (c *conditional) standard(b []float64) []float64 {
 // draw draws all effects, less the prior mean.
 func (c *conditional) draw(random *rand.Rand) []float64 {
 	v := c.factor.Spread(stream.Normals(random, c.e.effects))
-	for i := range v {
-		v[i] += c.centre[i]
-	}
+	floats.Add(v, c.centre)
 	return c.effectsOf(v)
 }
 

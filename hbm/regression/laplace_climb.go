@@ -92,18 +92,14 @@ func (p *outerProposal) climbFrom(start []float64, longest float64) bool {
 		}
 		first := 1.0
 		if !math.IsInf(longest, 1) {
-			for k := range trial {
-				trial[k] = p.centre[k] + step[k]
-			}
+			floats.AddTo(trial, p.centre, step)
 			first = math.Min(1, longest/floats.Distance(eta, p.eta(trial), math.Inf(1)))
 		}
 		for share := first; ; share /= 2 {
 			if share < 1e-6*first {
 				return decrement < closeSquare
 			}
-			for k := range trial {
-				trial[k] = p.centre[k] + share*step[k]
-			}
+			floats.AddScaledTo(trial, p.centre, share, step)
 			if reached := value(trial); reached >= best+1e-4*share*decrement {
 				p.centre, trial, best = trial, p.centre, reached
 				break
@@ -123,9 +119,7 @@ func (p *outerProposal) eta(v []float64) []float64 { return p.predictor(p.effect
 // in η.
 func (p *outerProposal) gradient(slope, v []float64) []float64 {
 	gradient := p.transposed(p.l.productsWith(slope))
-	for k := range gradient {
-		gradient[k] -= v[k]
-	}
+	floats.Sub(gradient, v)
 	return gradient
 }
 

@@ -108,7 +108,7 @@ func TestMonotonicGivenShares(t *testing.T) {
 		posterior, ok := r.joint().posterior(mask, theta)
 		require.True(t, ok)
 		sds := make([]float64, len(r.sdNames))
-		r.tableSDs(posterior.factors, r.responseOf(posterior.sigma), posterior.shares, sds)
+		r.tableSDs(posterior.factors, response{Row: r.rowLikelihood(), sigma: posterior.sigma}, posterior.shares, sds)
 		require.Equal(t, []string{"sd((Intercept) | g)", "sigma", "mo(x): 1 to 2", "mo(x): 2 to 3", "mo(x): 3 to 4"}, r.sdNames)
 		columns, scales := [][]float64{slices.Repeat([]float64{1}, len(x))}, []float64{10 * unit}
 		if name := r.FormulaOf(code); strings.Contains(name, "mo(x)") {

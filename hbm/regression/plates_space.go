@@ -92,14 +92,3 @@ func (p *PlateModel) startNear(start []float64, first, n int) []hbm.Option {
 	}
 	return []hbm.Option{hbm.Near(start[first:first+n], sds)}
 }
-
-// masked returns a copy of values with zeros outside mask.
-func masked(values []float64, mask []bool) []float64 {
-	out := make([]float64, len(values))
-	for j, v := range values {
-		if mask[j] {
-			out[j] = v
-		}
-	}
-	return out
-}

@@ -135,7 +135,11 @@ func (l *quadratureRows) logDensity(w *Node, factor [][]*Node, logNoise *Node) *
 	terms := make([]*Node, len(l.nodes))
 	var largest *Node
 	for k, t := range l.nodes {
-		u := atNode(mode, lower, t)
+		u := make([]*Node, q) // √2 t
+		for a := range u {
+			u[a] = MulScalar(OnesLike(mode[a]), math.Sqrt2*t[a])
+		}
+		solveTransposed(lower, u)
 		prior := ScalarZero(like.Graph(), like.DType())
 		for a := range q {
 			u[a] = StopGradient(Add(u[a], mode[a]))
@@ -157,18 +161,14 @@ func (l *quadratureRows) logDensity(w *Node, factor [][]*Node, logNoise *Node) *
 	return AddScalar(ReduceSum(each, -1), normaliser)
 }
 
-// atNode returns √2 L⁻ᵀ t: the distance of the effects from their mode at a node t of the rule.
-func atNode(mode []*Node, lower [][]*Node, t []float64) []*Node {
-	q := len(mode)
-	u := make([]*Node, q)
-	for a := q - 1; a >= 0; a-- {
-		value := MulScalar(OnesLike(mode[a]), math.Sqrt2*t[a])
-		for b := a + 1; b < q; b++ {
-			value = Sub(value, Mul(lower[b][a], u[b]))
+// solveTransposed overwrites x by L⁻ᵀ x.
+func solveTransposed(lower [][]*Node, x []*Node) {
+	for a := len(x) - 1; a >= 0; a-- {
+		for b := a + 1; b < len(x); b++ {
+			x[a] = Sub(x[a], Mul(lower[b][a], x[b]))
 		}
-		u[a] = Div(value, lower[a][a])
+		x[a] = Div(x[a], lower[a][a])
 	}
-	return u
 }
 
 // modes finds the mode of the effects of each level, q nodes [B, J], the Cholesky factor of the
@@ -193,26 +193,18 @@ func (l *quadratureRows) modes(base *Node, effects []*Node, y, logNoise *Node, p
 				}
 			}
 		}
-		var white []*Node
-		logDiagonal, white, lower = whiten(hessian, gradient)
+		var move []*Node
+		logDiagonal, move, lower = whiten(hessian, gradient)
 		if step == modeSteps {
 			break
 		}
-		for a := q - 1; a >= 0; a-- { // multiplication by L⁻ᵀ
-			value := white[a]
-			for b := a + 1; b < q; b++ {
-				value = Sub(value, Mul(lower[b][a], gradient[b]))
-			}
-			gradient[a] = Div(value, lower[a][a])
-		}
+		solveTransposed(lower, move)
 		for c := range q {
-			u[c] = StopGradient(Add(u[c], MinScalar(MaxScalar(gradient[c], -longestStep), longestStep)))
+			u[c] = StopGradient(Add(u[c], MinScalar(MaxScalar(move[c], -longestStep), longestStep)))
 		}
 	}
 	for a := range lower {
-		for b := range lower[a] {
-			lower[a][b] = StopGradient(lower[a][b])
-		}
+		lower[a] = stopAll(lower[a])
 	}
 	return u, lower, StopGradient(logDiagonal)
 }

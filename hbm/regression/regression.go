@@ -166,7 +166,7 @@ func New(f *frame.Frame, opt Options) (*Regression, error) {
 // integrated out, in closed form or by quadrature.
 func (r *Regression) newLikelihood() groupedLikelihood {
 	if r.Frame.Response.Conjugate() {
-		return gaussianRows{newGrouped(r.y, r.wide(), r.inner)}
+		return newGrouped(r.y, r.wide(), r.inner)
 	}
 	return newQuadratureRows(r.rowLikelihood(), r.distinct(), quadratureNodes)
 }
@@ -299,11 +299,10 @@ func (r *Regression) Priors() []string {
 	}
 	for _, j := range f.EffectColumns() {
 		c := f.Columns[j]
+		prior := r.coordinates[j]
 		if c.Name == formula.InterceptName {
-			prior := r.coordinates[j]
 			lines = append(lines, fmt.Sprintf("intercept, at the mean of the columns: ~ N(%.4g, %.4g²)", prior.mean*unit+r.yMean, prior.sd*unit))
 		} else {
-			prior := r.coordinates[j]
 			label := "effect of " + c.Name
 			if c.Step != "" {
 				label += ", the average change a step"

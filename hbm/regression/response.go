@@ -23,18 +23,13 @@ type response struct {
 	cuts []float64
 }
 
-// responseOf returns the distribution of the response with noise sigma.
-func (r *Regression) responseOf(sigma float64) response {
-	return response{Row: r.rowLikelihood(), sigma: sigma}
-}
-
 // responseAt returns the distribution of the response at θ.
 func (r *Regression) responseAt(mask []bool, theta []float64) response {
 	switch {
 	case r.unordered != nil:
 		return response{unordered: r.unordered, sigma: 1}
 	case r.categories == nil:
-		return r.responseOf(r.noiseAt(theta))
+		return response{Row: r.rowLikelihood(), sigma: r.noiseAt(theta)}
 	}
 	categories := r.categories.At(theta[r.firstCut : r.firstCut+r.categories.Parameters()]).(*likelihood.Cuts)
 	shift := 0.0

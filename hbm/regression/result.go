@@ -224,7 +224,6 @@ func (r *Regression) fillSample(result *Result, s *posteriorSample) {
 
 // fillSelection writes the terms and models of a certificate into a result.
 func (r *Regression) fillSelection(result *Result, c *vti.Certificate) {
-	names := r.groupNames()
 	for site, q := range r.questions {
 		probability, se := c.Frequencies(q.outcomes(), func(code []int32) []int { return []int{int(code[site])} })
 		underQ := make([]float64, q.outcomes())
@@ -232,7 +231,7 @@ func (r *Regression) fillSelection(result *Result, c *vti.Certificate) {
 			underQ[model.Code[site]] += model.Q
 		}
 		for outcome := range q.outcomes() {
-			result.Terms = append(result.Terms, TermState{q.name, q.state(int32(outcome), names), Figure(probability[outcome]), Figure(se[outcome]), Figure(underQ[outcome])})
+			result.Terms = append(result.Terms, TermState{q.name, q.state(int32(outcome), r.groups), Figure(probability[outcome]), Figure(se[outcome]), Figure(underQ[outcome])})
 		}
 	}
 	listed := len(c.Models)

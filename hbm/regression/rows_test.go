@@ -202,7 +202,7 @@ func TestCheckModel(t *testing.T) {
 			for i := range eta {
 				eta[i] = (500 + square*x[i]*x[i] - r.yMean) / r.ySD
 			}
-			s.predictors.add(draw, eta, r.responseOf(1/r.ySD))
+			s.predictors.add(draw, eta, response{Row: r.rowLikelihood(), sigma: 1 / r.ySD})
 		}
 		report, err := r.checkModel(t.Context(), s, 1)
 		require.NoError(t, err)

@@ -185,11 +185,12 @@ func (r *Regression) compareExact(ctx gocontext.Context, ess float64, result *Re
 	}
 	exact := &Result{}
 	r.fillSample(exact, sample)
-	certificate := result.Certificate
-	j := verdict.Judgement{Verdict: certificate.Verdict, Reasons: certificate.Reasons}
+	lower := func(format string, args ...any) {
+		verdict.Lower(&result.Certificate.Verdict, &result.Certificate.Reasons, verdict.Failed, format, args...)
+	}
 	difference := float64(*result.LogEvidence) - (c.LogEvidence + r.logJacobian)
 	if beyond := math.Abs(difference) - 4*math.Hypot(float64(*result.LogEvidenceSE), c.LogEvidenceSE); !(beyond <= tolerableEvidence) {
-		j.Lower(verdict.Failed, "the log evidence differs from the exact integral by %.2g, more than its errors allow", difference)
+		lower("the log evidence differs from the exact integral by %.2g, more than its errors allow", difference)
 	}
 	draws := float64(len(sample.codes))
 	relative := math.Sqrt(1/math.Max(ess, 1) + 1/draws) // standard error of a mean, in standard deviations
@@ -199,9 +200,8 @@ func (r *Regression) compareExact(ctx gocontext.Context, ess float64, result *Re
 		// larger for a skewed posterior.
 		shift, spread := math.Abs(float64(got[k].Mean-w.Mean))/float64(w.SD), math.Abs(float64(got[k].SD/w.SD)-1)
 		if shift-4*relative > tolerableShift || spread-4*relative > tolerableSpread {
-			j.Lower(verdict.Failed, "%s is %.4g ± %.2g, but %.4g ± %.2g by exact integration", w.Name, float64(got[k].Mean), float64(got[k].SD), float64(w.Mean), float64(w.SD))
+			lower("%s is %.4g ± %.2g, but %.4g ± %.2g by exact integration", w.Name, float64(got[k].Mean), float64(got[k].SD), float64(w.Mean), float64(w.SD))
 		}
 	}
-	certificate.Verdict, certificate.Reasons = j.Verdict, j.Reasons
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/gomlx/gomlx/pkg/core/dtypes"
 	"github.com/gomlx/gomlx/pkg/core/graph"
+	"gonum.org/v1/gonum/floats"
 
 	"github.com/transdim/vti/hbm/formula"
 	"github.com/transdim/vti/space"
@@ -53,12 +54,12 @@ func (q question) decode(outcome int32) (in bool, varies uint) {
 // bent reports whether the term is a curve, given varies, a result of the method decode.
 func (q question) bent(varies uint) bool { return q.smooth && varies>>(len(q.groups)-1)&1 == 1 }
 
-func (q question) state(outcome int32, names []string) string {
+func (q question) state(outcome int32, groups []*varyingGroup) string {
 	in, varies := q.decode(outcome)
 	var by, parts []string
 	for k, g := range q.groups[:q.byGroups()] {
 		if varies>>k&1 == 1 {
-			by = append(by, names[g])
+			by = append(by, groups[g].Name)
 		}
 	}
 	switch {
@@ -94,8 +95,7 @@ const maxModels = 1 << 16
 func (r *Regression) makeQuestions() error {
 	source := r.Frame.Formula
 	if r.Options.Select {
-		var terms []formula.Term
-		terms = formula.Union(terms, source.Terms)
+		terms := formula.Union(nil, source.Terms)
 		for _, v := range source.Varying {
 			terms = formula.Union(terms, v.Terms)
 		}
@@ -139,9 +139,7 @@ func (r *Regression) makeQuestions() error {
 		r.space.logPrior[index] = r.logPriorOf(code)
 		total += math.Exp(r.space.logPrior[index])
 	}
-	for index := range r.space.logPrior {
-		r.space.logPrior[index] -= math.Log(total)
-	}
+	floats.AddConst(-math.Log(total), r.space.logPrior)
 	return nil
 }
 
@@ -253,23 +251,7 @@ func (r *Regression) maskOf(code []int32) []bool {
 	return mask
 }
 
-func (r *Regression) codes() [][]int32 {
-	codes := make([][]int32, len(r.space.masks))
-	for index := range codes {
-		codes[index] = space.Decode(r.space.cards, index, nil)
-	}
-	return codes
-}
-
 func (r *Regression) index(code []int32) int { return space.Encode(r.space.cards, code) }
-
-func (r *Regression) groupNames() []string {
-	names := make([]string, len(r.groups))
-	for i, g := range r.groups {
-		names[i] = g.Name
-	}
-	return names
-}
 
 // FormulaOf writes the model of a code as a formula.
 func (r *Regression) FormulaOf(code []int32) string {

@@ -59,11 +59,10 @@ func TestSelectionAgreesWithEnumeration(t *testing.T) {
 // prior: an interaction needs both of its terms.
 func TestQuestions(t *testing.T) {
 	r := newRegression(t, frameOf(t, grouped18, frame.Options{Formula: "y ~ x*z + (1 + x | g) + (x | h) + (0 + z | g)"}), Options{Select: true, Models: space.Prior{Kind: space.BernoulliPrior, Pi: 0.5}})
-	names := r.groupNames()
 	states := map[string][]string{}
 	for _, q := range r.questions {
 		for outcome := range q.outcomes() {
-			states[q.name] = append(states[q.name], q.state(int32(outcome), names))
+			states[q.name] = append(states[q.name], q.state(int32(outcome), r.groups))
 		}
 	}
 	assert.Equal(t, map[string][]string{
@@ -106,7 +105,7 @@ func TestQuestions(t *testing.T) {
 
 	alone := newRegression(t, frameOf(t, grouped18, frame.Options{Formula: "y ~ 1 + (0 + x | g)"}), Options{Select: true})
 	require.Len(t, alone.questions, 1)
-	assert.Equal(t, "absent", alone.questions[0].state(0, alone.groupNames()))
+	assert.Equal(t, "absent", alone.questions[0].state(0, alone.groups))
 	_, err := New(frameOf(t, grouped18, frame.Options{Formula: "y ~ 1"}), Options{Select: true})
 	require.ErrorContains(t, err, "no term to select")
 }

@@ -124,25 +124,25 @@ func (r *Regression) usableResponse(y []float64, kept []int, sigma float64) bool
 // simulatePredictors returns the predictors of a random table, standardised over the rows in kept.
 func (p *PlateModel) simulatePredictors(kept []int, random *rand.Rand) *simulatedTable {
 	r := p.regression
-	source := rank.UpTo(len(r.y))
+	sources := [][]int{rank.UpTo(len(r.y))}
 	groups := r.innerRows()
 	if groups == nil {
-		groups = [][]int{rank.UpTo(len(r.y))}
+		groups = sources
 	}
 	if random.IntN(2) == 0 {
+		drawn := make([]int, len(r.y))
 		for _, rows := range groups {
 			from := groups[random.IntN(len(groups))]
 			for _, row := range rows {
-				source[row] = from[random.IntN(len(from))]
+				drawn[row] = from[random.IntN(len(from))]
 			}
 		}
+		sources = [][]int{drawn, sources[0]}
+	}
+	for _, source := range sources {
 		if t := p.predictorsOf(source, kept); t != nil {
 			return t
 		}
-		source = rank.UpTo(len(r.y))
-	}
-	if t := p.predictorsOf(source, kept); t != nil {
-		return t
 	}
 	t := &simulatedTable{x: p.Data[p.x], offset: p.Data[p.offset]}
 	for _, g := range p.groups {
@@ -156,17 +156,9 @@ func (p *PlateModel) simulatePredictors(kept []int, random *rand.Rand) *simulate
 func (p *PlateModel) predictorsOf(source, kept []int) *simulatedTable {
 	r := p.regression
 	t := &simulatedTable{}
-	pick := func(from *mat.Dense) *mat.Dense {
-		_, columns := from.Dims()
-		picked := mat.NewDense(len(source), columns, nil)
-		for i, row := range source {
-			picked.SetRow(i, from.RawRowView(row))
-		}
-		return picked
-	}
 	var x *mat.Dense
 	if r.x != nil {
-		x = pick(r.Frame.X)
+		x = rowsAt(r.Frame.X, source)
 		for j, c := range r.Frame.Columns {
 			if c.Name == formula.InterceptName {
 				continue
@@ -179,7 +171,7 @@ func (p *PlateModel) predictorsOf(source, kept []int) *simulatedTable {
 		}
 	}
 	for _, g := range p.groups {
-		z := pick(g.Grouping.Z)
+		z := rowsAt(g.Grouping.Z, source)
 		for c := range g.Columns {
 			sd := frame.VaryingSpread(distinct.At(mat.Col(nil, c, z), kept))
 			if !frame.UsableSpread(sd) {

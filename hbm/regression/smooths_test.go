@@ -38,7 +38,7 @@ func TestSmoothsAreIntegratedOut(t *testing.T) {
 	got, ok := newJointEffects(r).posterior(mask, theta)
 	require.True(t, ok)
 	sds := make([]float64, len(r.sdNames))
-	r.tableSDs(got.factors, r.responseOf(got.sigma), got.shares, sds)
+	r.tableSDs(got.factors, response{Row: r.rowLikelihood(), sigma: got.sigma}, got.shares, sds)
 	n := f.Rows()
 	mean, covariance := make([]float64, n), mat.NewSymDense(n, nil)
 	add := func(z []float64, variance float64) {
@@ -152,7 +152,7 @@ func TestQuestionsOfSmooths(t *testing.T) {
 	states, formulas := map[string][]string{}, map[string]bool{}
 	for _, q := range r.questions {
 		for outcome := range q.outcomes() {
-			states[q.name] = append(states[q.name], q.state(int32(outcome), r.groupNames()))
+			states[q.name] = append(states[q.name], q.state(int32(outcome), r.groups))
 		}
 	}
 	assert.Equal(t, map[string][]string{

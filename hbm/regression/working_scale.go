@@ -34,9 +34,7 @@ func (r *Regression) scale() error {
 	}
 	if f.Response.Continuous() {
 		if f.Offset != nil {
-			for i := range r.y {
-				r.y[i] -= f.Offset[i]
-			}
+			floats.Sub(r.y, f.Offset)
 			r.offset = nil
 		}
 		if r.yMean, r.ySD = f.Spread(r.y, intercept); r.Options.ResponseSD > 0 {
@@ -105,15 +103,11 @@ func (r *Regression) scaleRow(i int, by float64) {
 	r.logJacobian += math.Log(by)
 	r.y[i] *= by
 	if r.x != nil {
-		scaleRow(r.x, i, by)
+		floats.Scale(by, r.x.RawRowView(i))
 	}
 	for _, g := range r.groups {
-		scaleRow(g.z, i, by)
+		floats.Scale(by, g.z.RawRowView(i))
 	}
-}
-
-func scaleRow(m *mat.Dense, i int, by float64) {
-	floats.Scale(by, m.RawRowView(i))
 }
 
 // scaleColumn subtracts mean from column j of m and divides the column by sd.
