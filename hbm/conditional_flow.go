@@ -115,8 +115,7 @@ func (f *flows) parts(ctx *context.Context, l *latent, in conditionalInputs, dra
 	return p
 }
 
-func (f *flows) push(ctx *context.Context, l *latent, in conditionalInputs) (u, logDet *Node) {
-	z := in.noise
+func (f *flows) push(ctx *context.Context, l *latent, in conditionalInputs, z *Node) (u, logDet *Node) {
 	p := f.parts(ctx, l, in, z.Shape().Dim(-2))
 	y, logDetFlow := f.flow[l.Variable].ToParams(ctx.In(networkScope).In("flow"), p.mask, p.features, Reshape(z, p.rows, l.dim))
 	u = Add(p.shift, Mul(p.scale, Reshape(y, z.Shape().Dimensions...)))

@@ -1,7 +1,6 @@
 package hbm
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/gomlx/gomlx/pkg/core/dtypes"
@@ -64,9 +63,8 @@ func (n gaussian) parts(l *latent, in conditionalInputs) normalParts {
 	return p
 }
 
-func (n gaussian) push(_ *context.Context, l *latent, in conditionalInputs) (u, logDet *Node) {
-	p := n.parts(l, in)
-	noise := in.noise
+func (n gaussian) push(_ *context.Context, l *latent, in conditionalInputs, z *Node) (u, logDet *Node) {
+	p, noise := n.parts(l, in), z
 	if in.present != nil {
 		noise = Mul(noise, in.present)
 	}
@@ -74,7 +72,7 @@ func (n gaussian) push(_ *context.Context, l *latent, in conditionalInputs) (u, 
 	if p.lower != nil {
 		x = Add(x, timesVector(p.lower, noise))
 	}
-	return Add(p.center, Mul(p.unit, x)), BroadcastToDims(p.logDet, in.noise.Shape().Dimensions[:in.noise.Rank()-1]...)
+	return Add(p.center, Mul(p.unit, x)), BroadcastToDims(p.logDet, z.Shape().Dimensions[:z.Rank()-1]...)
 }
 
 // pull solves for the noise z, one number after the other.
@@ -126,15 +124,6 @@ func strictlyLower(entries *Node, n int) *Node {
 // MaxJoint is the largest number of unconstrained latent numbers for Joint, whose covariance has
 // the square of this number of entries.
 const MaxJoint = 2048
-
-// checkJoint returns an error if the latent variables of a model have more than MaxJoint
-// unconstrained numbers, over all members.
-func checkJoint(m *Model) error {
-	if n := m.Dim(); n > MaxJoint {
-		return fmt.Errorf("hbm: family %v takes models of at most %d latent numbers, this has %d: use %v or %v", Joint, MaxJoint, n, PAVIF, Branch)
-	}
-	return nil
-}
 
 // mix multiplies the noise of all variables, taken as one vector for each draw, by a trained lower
 // triangular matrix with ones on its diagonal, whose determinant is 1.

@@ -155,12 +155,11 @@ func (s *setEncoder) datum(ctx *context.Context, r *replica, x *Variable) level 
 
 // contractOnce calls contract once for each replica (part of a model), and remembers its result.
 func (s *setEncoder) contractOnce(ctx *context.Context, r *replica, x *Variable, l level, axis int, to *Plate) level {
-	path := l.path + "_" + l.plates[axis].scope()
+	l.path += "_" + l.plates[axis].scope()
 	if to != nil {
-		path += "to" + to.scope()
+		l.path += "to" + to.scope()
 	}
-	l.path = path
-	return r.remembered(x.name+path, func() level { return s.contract(ctx.In("level"+path), r, l, axis, to) })
+	return r.remembered(x.name+l.path, func() level { return s.contract(ctx.In("level"+l.path), r, l, axis, to) })
 }
 
 // contraction returns the next step from the plates in from to the plates in to. axis is the axis
@@ -246,10 +245,9 @@ func (s *setEncoder) contract(ctx *context.Context, r *replica, l level, axis in
 	weight := r.memberWeights(set.from, l.value.Rank()) // [plates of members..., 1, 1]
 	total := set.sum(weight)                            // [plates of sets..., 1, 1]
 	var pooled *Node
-	switch s.pool {
-	case attentionPool:
+	if s.pool == attentionPool {
 		pooled = s.attention(ctx, set, l.value, weight)
-	default:
+	} else {
 		features := s.perceptron(ctx.In("features"), l.value)
 		if s.pool == squarePool {
 			features = Concatenate([]*Node{features, Square(features)}, -1)

@@ -63,7 +63,9 @@ func (f Family) Check(m *Model) error {
 	case ADAVI:
 		return checkPyramid(m)
 	case Joint:
-		return checkJoint(m)
+		if n := m.Dim(); n > MaxJoint {
+			return fmt.Errorf("hbm: family %v takes models of at most %d latent numbers, this has %d: use %v or %v", Joint, MaxJoint, n, PAVIF, Branch)
+		}
 	}
 	return nil
 }
@@ -82,15 +84,14 @@ type conditional interface {
 	width(l *latent) int
 	// push maps standard normal z [plates..., draws, U] to unconstrained values of the same shape,
 	// with the logarithm of the determinant of the derivative, [plates..., draws].
-	push(ctx *context.Context, l *latent, in conditionalInputs) (u, logDet *Node)
-	// pull inverts push: it returns z of u, and the log determinant of push. in.noise is not used.
+	push(ctx *context.Context, l *latent, in conditionalInputs, z *Node) (u, logDet *Node)
+	// pull inverts push: it returns z of u, and the log determinant of push.
 	pull(ctx *context.Context, l *latent, in conditionalInputs, u *Node) (z, logDet *Node)
 }
 
 // conditionalInputs holds the inputs of the distribution of the members of a latent variable.
 type conditionalInputs struct {
 	encoding *Node // [plates..., draws or 1, width]
-	noise    *Node // noise z of the variable [plates..., draws, U]
 	before   *Node // noise of the variables before it, [plates..., draws, C]; nil if there are none
 	// present and features describe the models of a space. present is 1 for the numbers that a
 	// model has and 0 for others, [1..., draws or 1, U]; nil stands for all numbers. features are
@@ -161,19 +162,15 @@ type cascade struct {
 // values, [plates..., draws]: log q less the log determinant of its link.
 func (c *cascade) draw(ctx *context.Context, r *replica, noise map[*Variable]*Node) map[*Variable]*Node {
 	logQ := map[*Variable]*Node{}
-	descent := c.startDescent(ctx, r)
+	descent, mixed := c.startDescent(ctx, r), noise
 	if c.joint {
-		descent.mixed = c.mix(ctx.In("joint"), r, noise)
+		mixed = c.mix(ctx.In("joint"), r, noise)
 	}
 	for _, l := range c.latents {
 		z := noise[l.Variable]
 		descent.noise[l.Variable] = z
 		in := descent.inputsOf(l, z.Shape().Dim(-2))
-		in.noise = z
-		if descent.mixed != nil {
-			in.noise = descent.mixed[l.Variable]
-		}
-		u, logDet := c.conditional.push(descent.scope(l), l, in)
+		u, logDet := c.conditional.push(descent.scope(l), l, in, mixed[l.Variable])
 		logLink := descent.place(l, in, u)
 		logQ[l.Variable] = Sub(Sub(logStandardNormal(z, in.present), logDet), logLink)
 	}
@@ -188,7 +185,6 @@ type descent struct {
 	r       *replica
 	typical *replica            // the replica with typical values of the latent variables
 	noise   map[*Variable]*Node // noise of the variables that the pass has reached
-	mixed   map[*Variable]*Node // noise of all variables of a joint family, mixed; else nil
 }
 
 func (c *cascade) startDescent(ctx *context.Context, r *replica) *descent {

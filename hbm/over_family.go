@@ -81,8 +81,7 @@ func (f *targetFamily) ToParams(ctx *vti.Context, mask, feats, z *Node) (theta, 
 	descent.noise = apart(descent.r, f.family.latents, z)
 	for _, l := range f.family.latents {
 		in := descent.inputsOf(l, z.Shape().Dim(0))
-		in.noise = descent.noise[l.Variable]
-		u, memberLogDet := f.family.conditional.push(descent.scope(l), l, in)
+		u, memberLogDet := f.family.conditional.push(descent.scope(l), l, in, descent.noise[l.Variable])
 		descent.place(l, in, u)
 		logDet = plus(logDet, descent.r.sumMembers(l.Variable, memberLogDet))
 	}

@@ -169,10 +169,7 @@ func (p *Posterior) sample(ctx gocontext.Context, n int, name string, values boo
 		return nil, fmt.Errorf("hbm: a number of draws must be positive, got %d", n)
 	}
 	chosen := s.draw(stream.Rand(p.config.Seed, "sample/members/"+name))
-	rows := 1
-	for _, v := range p.model.variables {
-		rows = max(rows, product(chosen.dims(v)))
-	}
+	rows := p.model.mostMembers()
 	chunk := max(1, min(256, largestChunk/rows))
 	graph := func(ctx *context.Context, inputs []*Node) []*Node {
 		noise, inputs := inputs[:len(p.family.latents)], inputs[len(p.family.latents):]

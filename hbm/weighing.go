@@ -12,6 +12,7 @@ import (
 	"github.com/gomlx/gomlx/pkg/core/shapes"
 	"github.com/gomlx/gomlx/pkg/core/tensors"
 	"github.com/gomlx/gomlx/pkg/ml/context"
+	"gonum.org/v1/gonum/floats"
 
 	"github.com/transdim/vti/internal/budget"
 	"github.com/transdim/vti/internal/logsum"
@@ -150,9 +151,7 @@ func (w *weighing) run(ctx gocontext.Context, sample *Draws) error {
 			w.logWeights = append(w.logWeights, common[s]-corrections.common[s])
 			w.halfWeights = append(w.halfWeights, common[s]-corrections.common[s])
 		}
-		for i, correction := range corrections.perMember {
-			perMember[i] -= correction
-		}
+		floats.Sub(perMember[:len(corrections.perMember)], corrections.perMember)
 		for member := range picks {
 			picks[member] = make([]int, keep)
 			for s := range keep {

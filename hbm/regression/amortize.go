@@ -141,8 +141,11 @@ func (r *Regression) Infer(ctx gocontext.Context, device *gpu.Device, cfg InferR
 	}
 	result := r.newResult(device, cfg.Seed, posterior.Family().String(), cfg.Dir)
 	result.Command = InferCommand
+	if err := r.fillTraining(ctx, result, posterior); err != nil {
+		return nil, err
+	}
 	if r.Trains() {
 		return result, plates.answer(ctx, posterior, cfg.Certify, result, clock)
 	}
-	return result, plates.answerIntegral(ctx, posterior, result, clock)
+	return result, r.answerIntegral(ctx, result, clock)
 }

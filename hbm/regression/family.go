@@ -85,10 +85,17 @@ func (r *Regression) RunFamily(ctx gocontext.Context, device *gpu.Device, cfg Fa
 	result := r.newResult(device, fit.Seed, fit.Family.String(), cfg.Dir)
 	clock.Trained()
 	run.Silent(cfg.Status)("draws are weighed")
-	if err := plates.answer(ctx, posterior, cfg.Certify, result, clock); err != nil {
+	if err := r.fillTraining(ctx, result, posterior); err != nil {
 		return nil, err
 	}
-	return result, nil
+	return result, plates.answer(ctx, posterior, cfg.Certify, result, clock)
+}
+
+// fillTraining writes the numbers that describe a trained family to a result.
+func (r *Regression) fillTraining(ctx gocontext.Context, result *Result, posterior *hbm.Posterior) error {
+	elbo, _, err := posterior.ELBO(ctx, elboDraws, "elbo")
+	result.ELBO, result.Steps, result.Weights = new(Figure(elbo+r.logJacobian)), posterior.Steps(), posterior.Weights()
+	return err
 }
 
 // CheckFamilyCheckpoint returns an error if the checkpoint of a run of a family cannot be
@@ -204,15 +211,10 @@ func (p *PlateModel) root() *hbm.Plate {
 // answer certifies a posterior, and fills in and writes the result.
 func (p *PlateModel) answer(ctx gocontext.Context, posterior *hbm.Posterior, certify hbm.CertifyConfig, result *Result, clock *run.Clock) error {
 	r := p.regression
-	elbo, _, err := posterior.ELBO(ctx, elboDraws, "elbo")
-	if err != nil {
-		return err
-	}
 	c, err := posterior.Certify(ctx, certify)
 	if err != nil {
 		return err
 	}
-	result.ELBO, result.Steps, result.Weights = new(Figure(elbo+r.logJacobian)), posterior.Steps(), posterior.Weights()
 	sample, err := p.sample(ctx, plateDraws{c.Sample, nil, c.Weight}, c.ESS, *result.Seed)
 	if err != nil {
 		return err

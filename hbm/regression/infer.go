@@ -6,7 +6,6 @@ import (
 
 	"github.com/transdim/vti"
 	"github.com/transdim/vti/gpu"
-	"github.com/transdim/vti/hbm"
 	"github.com/transdim/vti/internal/checkpoint"
 	"github.com/transdim/vti/internal/distinct"
 	"github.com/transdim/vti/internal/rundir"
@@ -16,22 +15,6 @@ import (
 	"github.com/transdim/vti/modelcheck"
 	"github.com/transdim/vti/run"
 )
-
-// answerIntegral answers by integrals, which need no training. Only the ELBO comes from the trained
-// family.
-func (p *PlateModel) answerIntegral(ctx gocontext.Context, posterior *hbm.Posterior, result *Result, clock *run.Clock) error {
-	r := p.regression
-	elbo, _, err := posterior.ELBO(ctx, elboDraws, "elbo")
-	if err != nil {
-		return err
-	}
-	result.ELBO, result.Steps, result.Weights = new(Figure(elbo+r.logJacobian)), posterior.Steps(), posterior.Weights()
-	sample, err := r.fillIntegral(ctx, result)
-	if err != nil {
-		return err
-	}
-	return r.finishInfer(result, sample, clock)
-}
 
 // inferSelection implements Infer for a selection of terms. The evidences of models come from
 // integrals or, if these would need training (see [Regression.Trains]), from weighted draws of the
@@ -45,11 +28,7 @@ func (r *Regression) inferSelection(ctx gocontext.Context, device *gpu.Device, c
 	result := r.newResult(device, cfg.Seed, cfg.Fit.Family.String(), cfg.Dir)
 	result.Command, result.Steps = InferCommand, info.Step
 	if !r.Trains() {
-		sample, err := r.fillIntegral(ctx, result)
-		if err != nil {
-			return nil, err
-		}
-		return result, r.finishInfer(result, sample, clock)
+		return result, r.answerIntegral(ctx, result, clock)
 	}
 	beginning, err := vti.ReadBeginning(path)
 	if err != nil {
@@ -65,18 +44,22 @@ func (r *Regression) inferSelection(ctx gocontext.Context, device *gpu.Device, c
 	return result, r.finishInfer(result, sample, clock)
 }
 
-// fillIntegral writes the answer by integrals to a result.
-func (r *Regression) fillIntegral(ctx gocontext.Context, result *Result) (*posteriorSample, error) {
+// answerIntegral answers by integrals, which need no training.
+func (r *Regression) answerIntegral(ctx gocontext.Context, result *Result, clock *run.Clock) error {
 	e := r.effort()
 	if r.Options.Select { // a single model takes only a second in any case
 		e = e.opened()
 	}
 	found, err := r.integrate(ctx, e, *result.Seed, nil)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	result.Integration = r.integration()
-	return found.fill(ctx, result)
+	sample, err := found.fill(ctx, result)
+	if err != nil {
+		return err
+	}
+	return r.finishInfer(result, sample, clock)
 }
 
 func (r *Regression) finishInfer(result *Result, sample *posteriorSample, clock *run.Clock) error {

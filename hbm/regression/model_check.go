@@ -139,15 +139,7 @@ func (r *Regression) newCheck() *predictiveCheck {
 		add("largest", slices.Max[[]float64])
 	}
 	if r.Frame.Response.Discrete() && !r.Frame.Response.Binary() {
-		add("share of zeros", func(y []float64) float64 {
-			zeros := 0
-			for _, v := range y {
-				if v == 0 {
-					zeros++
-				}
-			}
-			return float64(zeros) / float64(len(y))
-		})
+		add("share of zeros", func(y []float64) float64 { return shareOf(0, y) })
 	}
 	for _, g := range r.groups {
 		if g.Smooth {
@@ -166,16 +158,8 @@ func (r *Regression) newCheck() *predictiveCheck {
 
 // addShares adds the share of each category, and the spread of its shares by group.
 func (r *Regression) addShares(add func(name string, function func(y []float64) float64)) {
-	share := func(y []float64, category int) (count float64) {
-		for _, v := range y {
-			if int(v) == category {
-				count++
-			}
-		}
-		return count / float64(len(y))
-	}
 	for k, label := range r.Frame.Labels {
-		add("share of "+label, func(y []float64) float64 { return share(y, k) })
+		add("share of "+label, func(y []float64) float64 { return shareOf(float64(k), y) })
 	}
 	for _, g := range r.groups {
 		if g.Smooth {
@@ -197,6 +181,16 @@ func (r *Regression) addShares(add func(name string, function func(y []float64) 
 			return math.Sqrt(sum)
 		})
 	}
+}
+
+// shareOf returns the share of the values in y that are equal to value.
+func shareOf(value float64, y []float64) (count float64) {
+	for _, v := range y {
+		if v == value {
+			count++
+		}
+	}
+	return count / float64(len(y))
 }
 
 func (c *predictiveCheck) statistics(y, dst []float64) {

@@ -96,9 +96,6 @@ func (r *Regression) Run(ctx gocontext.Context, device *gpu.Device, cfg Run) (*R
 	if err := r.Prepare(ctx, device); err != nil {
 		return nil, training.End(err)
 	}
-	if err := cfg.Certify.CheckSize(r.Target()); err != nil {
-		return nil, err
-	}
 	answer, err := training.Ask(ctx, device, r.Target(), clock, run.Question{
 		Fit: fit, Certify: cfg.Certify, Precision: cfg.Precision, MaxTime: cfg.MaxTime, Status: cfg.Status, Again: cfg.Again,
 		Lacks: func(c *vti.Certificate) string { return r.unresolved(c.Sample, fit.Seed) },

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/bits"
+	"slices"
 	"strings"
 
 	"github.com/gomlx/gomlx/pkg/core/dtypes"
@@ -11,6 +12,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 
 	"github.com/transdim/vti/hbm/formula"
+	"github.com/transdim/vti/hbm/frame"
 	"github.com/transdim/vti/space"
 )
 
@@ -103,14 +105,11 @@ func (r *Regression) makeQuestions() error {
 			q := question{name: term.Name(), term: term, population: formula.Index(source.Terms, term) >= 0}
 			q.optional = q.population && len(term) > 0
 			for i, g := range r.groups { // smooth functions come last
-				for _, c := range g.Columns {
-					if !r.Frame.TermOf(g.Grouping, c).Same(term) {
-						continue
-					}
-					if q.groups = append(q.groups, i); g.Smooth {
-						q.smooth, q.name = true, g.Name
-					}
-					break
+				if !slices.ContainsFunc(g.Columns, func(c frame.Column) bool { return r.Frame.TermOf(g.Grouping, c).Same(term) }) {
+					continue
+				}
+				if q.groups = append(q.groups, i); g.Smooth {
+					q.smooth, q.name = true, g.Name
 				}
 			}
 			if q.outcomes() > 1 {
@@ -160,10 +159,8 @@ func (r *Regression) varies(code []int32, term formula.Term, group int) bool {
 			continue
 		}
 		_, varies := q.decode(code[s])
-		for k, g := range q.groups {
-			if g == group {
-				return varies>>k&1 == 1
-			}
+		if k := slices.Index(q.groups, group); k >= 0 {
+			return varies>>k&1 == 1
 		}
 	}
 	return true
