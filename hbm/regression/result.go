@@ -258,8 +258,8 @@ func (r *Regression) fillSelection(result *Result, c *vti.Certificate) {
 // evidence nor the error is known.
 const resolvedEvidence = 0.5
 
-// poolingOf returns the posterior variance of an effect, which is the given quantity, over its prior
-// variance. The argument spread is the name of its standard deviation.
+// poolingOf returns the posterior variance of an effect over its prior variance. The argument
+// effect is its index among the quantities, and spread the name of its standard deviation.
 func (r *Regression) poolingOf(s *posteriorSample, effect int, spread string) Figure {
 	if s.draws == nil {
 		return Figure(math.NaN())
