@@ -36,7 +36,7 @@ func NewAdditive(p *score.Problem) *Additive {
 		t.logSDs = append(t.logSDs, p.Data.LogSD(j))
 		t.rows = append(t.rows, float64(p.Data.RowsOf(j)))
 		if p.Model.Mechanism == sem.Linear {
-			t.roots = append(t.roots, score.RootOfGram(p.Data, j)...)
+			t.roots = append(t.roots, score.RootOfGram(p.Data, j).RawMatrix().Data...)
 			continue
 		}
 		t.values = append(t.values, mat.Col(nil, j, p.Data.X)...)

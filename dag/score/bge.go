@@ -58,19 +58,18 @@ func bgeFormOf(rows [][]float64, node int) *BGe {
 	}
 	n := float64(len(rows))
 	floats.Scale(1/n, means)
-	stacked := make([][]float64, nodes) // columns of a matrix that has the rows of the data, a row for their mean, and rows for the prior
-	for j := range stacked {
-		for _, row := range rows {
-			stacked[j] = append(stacked[j], row[j]-means[j])
-		}
-		stacked[j] = append(stacked[j], math.Sqrt(n*bgeMeanWeight/(n+bgeMeanWeight))*means[j])
-		prior := make([]float64, nodes)
-		prior[j] = math.Sqrt(bgeScale)
-		stacked[j] = append(stacked[j], prior...)
+	x := mat.NewDense(max(len(rows)+1, nodes), nodes, nil) // surplus rows of zeros change nothing
+	for i, row := range rows {
+		floats.SubTo(x.RawRowView(i), row, means)
 	}
-	b := &BGe{node: node, rows: len(rows), means: means}
-	b.data = rootOf(stacked, len(rows)+1)
-	b.root = rootOf(stacked, len(rows)+1+nodes)
+	floats.AddScaled(x.RawRowView(len(rows)), math.Sqrt(n*bgeMeanWeight/(n+bgeMeanWeight)), means)
+	b := &BGe{node: node, rows: len(rows), means: means, data: rootOf(x)}
+	withPrior := mat.NewDense(2*nodes, nodes, nil)
+	withPrior.Slice(0, nodes, 0, nodes).(*mat.Dense).Copy(b.data)
+	for j := range nodes {
+		withPrior.Set(nodes+j, j, math.Sqrt(bgeScale))
+	}
+	b.root = rootOf(withPrior)
 	var gram mat.Dense
 	gram.Mul(b.root.T(), b.root)
 	b.gram = gram.RawMatrix().Data
@@ -85,32 +84,48 @@ func (b *BGe) forNode(node int) *BGe {
 	return &ofNode
 }
 
-// rootOf returns the upper triangular factor R [N,N] of the first rows of the matrix with the given
-// columns.
-func rootOf(columns [][]float64, rows int) *mat.Dense {
-	nodes := len(columns)
-	stacked := make([][]float64, nodes)
-	for j, column := range columns {
-		stacked[j] = append(append([]float64(nil), column[:rows]...), make([]float64, nodes)...)
-	}
-	triangulate(stacked)
-	root := mat.NewDense(nodes, nodes, nil)
-	for j, column := range stacked {
-		root.SetCol(j, column[:nodes])
-	}
-	return root
+// rootOf returns the upper triangular R [N,N] with RᵀR = xᵀx, for at least as many rows of x [n,N]
+// as columns. It comes from a QR decomposition, which keeps the digits of residuals.
+func rootOf(x *mat.Dense) *mat.Dense {
+	var qr mat.QR
+	qr.Factorize(x)
+	var r mat.Dense
+	qr.RTo(&r)
+	_, nodes := x.Dims()
+	return mat.DenseCopyOf(r.Slice(0, nodes, 0, nodes))
 }
 
-// regression regresses the node on the k columns of its parents. From a QR decomposition of these
-// columns it returns the triangular factor, by columns [k][k] (left), the projections of the node
-// on the orthonormal basis [k] (right), and the root of the residual sum of squares (rest).
-func (b *BGe) regression(parents []int) (left [][]float64, right []float64, rest float64) {
-	columns := make([][]float64, 0, len(parents)+1)
-	for _, i := range append(append([]int(nil), parents...), b.node) {
-		columns = append(columns, mat.Col(nil, i, b.root))
+// columnsOf returns some columns of a matrix.
+func columnsOf(x *mat.Dense, columns []int) *mat.Dense {
+	rows, _ := x.Dims()
+	out := mat.NewDense(rows, len(columns), nil)
+	for k, i := range columns {
+		out.SetCol(k, mat.Col(nil, i, x))
 	}
-	triangulate(columns)
-	return columns[:len(parents)], columns[len(parents)][:len(parents)], math.Abs(columns[len(parents)][len(parents)])
+	return out
+}
+
+// leastOutside is the smallest share of a column's sum of squares, unexplained by the columns
+// before it, for which a factor is computed from the Gram matrix RᵀR. At this share, the error of
+// the log evidence is below 1e-9 nats with 1,000 rows. With a smaller share R itself is used, which
+// takes five times as long.
+const leastOutside = 1e-3
+
+// factor returns the Cholesky factor L of the Gram matrix of some columns, followed by the node.
+// Its last row holds the projections of the node on an orthonormal basis of the columns, and then
+// the root of the residual sum of squares.
+func (b *BGe) factor(columns []int) dense.Factor {
+	nodes, all := len(b.means), append(slices.Clone(columns), b.node)
+	gram := make([]float64, 0, len(all)*len(all))
+	for _, i := range all {
+		for _, k := range all {
+			gram = append(gram, b.gram[i*nodes+k])
+		}
+	}
+	if factor, ok := dense.Factorize(gram, len(all), leastOutside); ok {
+		return factor
+	}
+	return dense.FactorOf(rootOf(columnsOf(b.root, all)))
 }
 
 // degrees returns S, the degrees of freedom of the prior of σ² (see [BGe]), by number of parents.
@@ -124,47 +139,11 @@ func (b *BGe) LogEvidence(parents dgraph.Set) float64 {
 
 // evidenceOf returns the log evidence of the regression of the node on columns. s is S in [BGe].
 func (b *BGe) evidenceOf(columns []int, s float64) float64 {
-	logRoot, rest, ok := b.fromGram(columns)
-	if !ok {
-		var left [][]float64
-		left, _, rest = b.regression(columns)
-		logRoot = 0
-		for a, column := range left {
-			logRoot += math.Log(math.Abs(column[a]))
-		}
-	}
+	factor := b.factor(columns)
+	rest := factor.At(len(columns), len(columns))
 	n, k := float64(b.rows), float64(len(columns))
 	sum := math.Log(bgeMeanWeight/(n+bgeMeanWeight))/2 + logsum.Gamma((n+s)/2) - logsum.Gamma(s/2) - n/2*math.Log(math.Pi)
-	return sum + (s+k)/2*math.Log(bgeScale) - (n+s)*math.Log(rest) - logRoot
-}
-
-// leastOutside is the smallest share of a column's sum of squares, unexplained by the columns
-// before it, for which the evidence is computed from the Gram matrix RᵀR. At this share, the error
-// of the log evidence is below 1e-9 nats with 1,000 rows. With a smaller share R itself is used.
-const leastOutside = 1e-3
-
-// fromGram returns, for a regression of the node on some columns, the log determinant of the
-// triangular factor of these columns, and the root of the residual sum of squares. The Cholesky
-// factor of entries of RᵀR takes a fifth of the time of the method regression. ok is false if the
-// entries do not have enough digits (leastOutside).
-func (b *BGe) fromGram(columns []int) (logRoot, rest float64, ok bool) {
-	nodes, size := len(b.means), len(columns)+1
-	gram := make([]float64, 0, size*size)
-	for _, i := range columns {
-		for _, k := range columns {
-			gram = append(gram, b.gram[i*nodes+k])
-		}
-		gram = append(gram, 0)
-	}
-	for _, k := range columns {
-		gram = append(gram, b.gram[b.node*nodes+k])
-	}
-	factor, ok := dense.Factorize(append(gram, b.gram[b.node*nodes+b.node]), size, leastOutside)
-	if !ok {
-		return 0, 0, false
-	}
-	rest = factor.At(size-1, size-1)
-	return factor.LogDet()/2 - math.Log(rest), rest, true
+	return sum + (s+k)/2*math.Log(bgeScale) - (n+s-1)*math.Log(rest) - factor.LogDet()/2
 }
 
 // bic returns the BIC of a least-squares regression with intercept, as a log likelihood less a
@@ -172,15 +151,11 @@ func (b *BGe) fromGram(columns []int) (logRoot, rest float64, ok bool) {
 func (b *BGe) bic(parents dgraph.Set) float64 { return b.bicOf(parents.List()) }
 
 func (b *BGe) bicOf(parents []int) float64 {
-	columns := make([][]float64, 0, len(parents)+1)
-	for _, i := range append(slices.Clone(parents), b.node) {
-		columns = append(columns, mat.Col(nil, i, b.data))
-	}
-	triangulate(columns)
-	n := float64(b.rows)
-	column := columns[len(columns)-1]
-	squares := math.Max(dgraph.Square(column[len(columns)-1]), 1e-12*floats.Dot(column, column))
-	return -n/2*(math.Log(squares/n)+1+2*HalfLog2Pi) - float64(len(columns)-1)*math.Log(n)/2
+	k := len(parents)
+	root := rootOf(columnsOf(b.data, append(slices.Clone(parents), b.node)))
+	n, column := float64(b.rows), mat.Col(nil, k, root)
+	squares := math.Max(dgraph.Square(column[k]), 1e-12*floats.Dot(column, column))
+	return -n/2*(math.Log(squares/n)+1+2*HalfLog2Pi) - float64(k)*math.Log(n)/2
 }
 
 // Posterior returns a function that draws σ² from its inverse gamma distribution, and then the
@@ -201,42 +176,31 @@ func (b *BGe) Posterior(parents dgraph.Set) func(random *rand.Rand) []float64 {
 
 // draws returns a function that draws σ and the weights of some columns. s is S in [BGe].
 func (b *BGe) draws(columns []int, s float64) func(random *rand.Rand) (sigma float64, weights []float64) {
-	left, right, rest := b.regression(columns)
+	factor, k := b.factor(columns), len(columns)
 	return func(random *rand.Rand) (sigma float64, weights []float64) {
-		sigma = rest / math.Sqrt(2*stream.Gamma((float64(b.rows)+s)/2, random)) // σ² = rest²/χ²
-		weights = make([]float64, len(columns))                                 // w solves R w = right + σ e, with e standard normal
-		for a := len(columns) - 1; a >= 0; a-- {
-			value := right[a] + sigma*random.NormFloat64()
-			for c := a + 1; c < len(columns); c++ {
-				value -= left[c][a] * weights[c]
-			}
-			weights[a] = value / left[a][a]
+		sigma = factor.At(k, k) / math.Sqrt(2*stream.Gamma((float64(b.rows)+s)/2, random)) // σ² = rest²/χ²
+		weights = make([]float64, k)
+		for a := range weights { // w solves Lᵀ w = projections + σ e, with e standard normal
+			weights[a] = factor.At(k, a) + sigma*random.NormFloat64()
 		}
+		factor.SolveUpper(weights)
 		return sigma, weights
 	}
 }
 
 // Moments returns the posterior moments of the weights, whose distribution is a multivariate t. The
-// variances are the diagonal of E[σ²] (RᵀR)⁻¹, with R the triangular factor of the parents'
-// columns.
+// variances are the diagonal of E[σ²] (LLᵀ)⁻¹, with L the factor of the parents' columns.
 func (b *BGe) Moments(parents dgraph.Set) (means, variances []float64) {
-	left, right, rest := b.regression(parents.List())
-	k := len(left)
-	noise := dgraph.Square(rest) / (float64(b.rows) + b.degrees(k) - 2)
-	means, variances = make([]float64, k), make([]float64, k)
-	inverse := make([][]float64, k) // rows of R⁻¹
-	for a := k - 1; a >= 0; a-- {
-		inverse[a] = make([]float64, k)
-		inverse[a][a] = 1
-		means[a] = right[a]
-		for c := a + 1; c < k; c++ {
-			means[a] -= left[c][a] * means[c]
-			floats.AddScaled(inverse[a], -left[c][a], inverse[c])
-		}
-		means[a] /= left[a][a]
-		floats.Scale(1/left[a][a], inverse[a])
-		variances[a] = noise * floats.Dot(inverse[a], inverse[a])
+	columns := parents.List()
+	factor, k := b.factor(columns), len(columns)
+	noise := dgraph.Square(factor.At(k, k)) / (float64(b.rows) + b.degrees(k) - 2)
+	for a := range k {
+		unit := make([]float64, k)
+		unit[a] = 1
+		factor.SolveLower(unit)
+		means, variances = append(means, factor.At(k, a)), append(variances, noise*floats.Dot(unit, unit))
 	}
+	factor.SolveUpper(means)
 	return means, variances
 }
 
@@ -274,27 +238,4 @@ func ResidualMean(means []float64, j int, parents dgraph.Set, theta []float64) f
 		mean -= theta[i] * means[i]
 	}
 	return mean
-}
-
-// triangulate replaces the k columns of length m ≥ k of a matrix X by the columns of R in X = QR,
-// by Householder reflections. The precision of a column does not depend on the scales of other
-// columns.
-func triangulate(columns [][]float64) {
-	for k, column := range columns {
-		part := column[k:]
-		size := floats.Norm(part, 2)
-		if size == 0 {
-			continue
-		}
-		if part[0] > 0 {
-			size = -size // no cancellation in the first entry of the reflector
-		}
-		part[0] -= size
-		length := floats.Dot(part, part)
-		for _, other := range columns[k+1:] {
-			floats.AddScaled(other[k:], -2*floats.Dot(part, other[k:])/length, part)
-		}
-		clear(part)
-		part[0] = size
-	}
 }

@@ -21,7 +21,7 @@ const noiseless = 1e-20
 // column in another unit, or a sum. An unknown noise scale would then be the scale of rounding.
 // With n rows, at most n − 2 columns predict another, since more can reproduce any column.
 func checkNoise(d *tables.Data) error {
-	root := mat.NewDense(d.Nodes(), d.Nodes(), RootOfGram(d, -1))
+	root := RootOfGram(d, -1)
 	columns := make([][]float64, d.Nodes())
 	for j := range columns {
 		columns[j] = mat.Col(nil, j, root)

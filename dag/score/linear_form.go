@@ -30,7 +30,7 @@ type LinearForm struct {
 // NewLinearForm returns the [Form] of a node (its evidences and posteriors) with linear mechanisms.
 func NewLinearForm(d *tables.Data, node int, layout sem.Layout, priorSD float64) *LinearForm {
 	l := LinearForm{rows: d.RowsOf(node), layout: layout, priorSD: priorSD, noise: exact.Noise{Log: math.Log(layout.Sigma)}}
-	root := mat.NewDense(d.Nodes(), d.Nodes(), RootOfGram(d, node))
+	root := RootOfGram(d, node)
 	for i := range d.Nodes() {
 		l.root = append(l.root, mat.Col(nil, i, root))
 	}
@@ -136,10 +136,9 @@ func (l *LinearForm) LogJoint(parents dgraph.Set, theta []float64) float64 {
 	return sum
 }
 
-// RootOfGram returns R [N·N] with RᵀR = Σ x xᵀ, from a QR decomposition, which keeps the digits of
-// residuals. The sum is over the rows without an intervention on a node, centred as for its
-// mechanism, or over all rows if node is −1.
-func RootOfGram(d *tables.Data, node int) []float64 {
+// RootOfGram returns the upper triangular R [N,N] with RᵀR = Σ x xᵀ. The sum is over the rows
+// without an intervention on a node, centred as for its mechanism, or over all rows if node is −1.
+func RootOfGram(d *tables.Data, node int) *mat.Dense {
 	nodes := d.Nodes()
 	x := mat.NewDense(max(d.Rows(), nodes), nodes, nil) // surplus rows of zeros change nothing
 	next := 0
@@ -154,13 +153,5 @@ func RootOfGram(d *tables.Data, node int) []float64 {
 		}
 		next++
 	}
-	var qr mat.QR
-	qr.Factorize(x)
-	var r mat.Dense
-	qr.RTo(&r)
-	root := make([]float64, 0, nodes*nodes)
-	for i := range nodes {
-		root = append(root, r.RawRowView(i)...)
-	}
-	return root
+	return rootOf(x)
 }

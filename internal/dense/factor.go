@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
 )
 
 // Factor is the lower triangular L of a positive definite matrix A = L Lᵀ.
@@ -38,6 +39,21 @@ func Factorize(a []float64, n int, share float64) (f Factor, ok bool) {
 		row[i] = 1 / math.Sqrt(pivot)
 	}
 	return f, true
+}
+
+// FactorOf returns the factor L of rᵀr, for an upper triangular matrix r: the rows of r, with signs
+// that make the diagonal positive, are the columns of L.
+func FactorOf(r mat.Matrix) Factor {
+	n, _ := r.Dims()
+	f := Factor{n, make([]float64, n*n)}
+	for j := range n {
+		sign := math.Copysign(1, r.At(j, j))
+		for i := j + 1; i < n; i++ {
+			f.l[i*n+j] = sign * r.At(j, i)
+		}
+		f.l[j*n+j] = sign / r.At(j, j)
+	}
+	return f
 }
 
 // short is the length up to which a loop is faster than a call of floats.Dot.
