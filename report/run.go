@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"maps"
 	"math"
 	"os"
 	"path/filepath"
@@ -98,16 +97,9 @@ func readTrace(path string) (map[string][]float64, error) {
 // command returns the command line that repeats the run. It names the table without its folder.
 func (s *source) command() string {
 	words := []string{"vti", s.header.Command, rundir.Quoted(filepath.Base(s.header.Data))}
-	for _, name := range slices.Sorted(maps.Keys(s.header.Flags)) {
-		switch name {
-		case "out", "quiet", "json", "device", "pjrt-plugin", "resume":
-			continue // flags of the output, the device and resuming
-		}
-		for _, value := range s.header.Flags[name] {
-			words = append(words, "--"+name+"="+rundir.Quoted(withoutFolder(value)))
-		}
-	}
-	return strings.ReplaceAll(strings.Join(words, " "), "=true", "")
+	flags := rundir.FlagWords(s.header.Flags, func(value string) string { return rundir.Quoted(withoutFolder(value)) },
+		"out", "quiet", "json", "device", "pjrt-plugin", "resume") // flags of the output, the device and resuming
+	return strings.ReplaceAll(strings.Join(append(words, flags...), " "), "=true", "")
 }
 
 // withoutFolder returns the last element of a path. Pages do not show folders, because they may be

@@ -122,3 +122,17 @@ func Quoted(path string) string {
 	}
 	return path
 }
+
+// FlagWords returns flags, whose values are given by name, as words of a command line in the order
+// of the names. It leaves out the flags named by except. The function written returns a value as it
+// is written in a word: [Quoted] for a shell, and strings.Clone without changes.
+func FlagWords(flags map[string][]string, written func(value string) string, except ...string) (words []string) {
+	for _, name := range slices.Sorted(maps.Keys(flags)) {
+		for _, value := range flags[name] {
+			if !slices.Contains(except, name) {
+				words = append(words, "--"+name+"="+written(value))
+			}
+		}
+	}
+	return words
+}

@@ -17,6 +17,7 @@ import (
 	"github.com/transdim/vti/cmd/internal/application"
 	"github.com/transdim/vti/cmd/internal/cli"
 	"github.com/transdim/vti/cmd/internal/shell"
+	"github.com/transdim/vti/internal/rundir"
 	"github.com/transdim/vti/predict"
 	runs "github.com/transdim/vti/run"
 	"github.com/transdim/vti/table"
@@ -82,14 +83,7 @@ func (r *refitter) without(ctx context.Context, left func(row int) bool) (*predi
 	}
 	args := append(strings.Fields(r.header.Command), kept, "--quiet", "--no-report", "--out="+dir)
 	args = append(args, r.levels...)
-	for _, name := range slices.Sorted(maps.Keys(r.header.Flags)) {
-		if slices.Contains([]string{"out", "quiet", "json", "no-report", "resume"}, name) {
-			continue
-		}
-		for _, value := range r.header.Flags[name] {
-			args = append(args, "--"+name+"="+value)
-		}
-	}
+	args = append(args, rundir.FlagWords(r.header.Flags, strings.Clone, "out", "quiet", "json", "no-report", "resume")...)
 	var said bytes.Buffer
 	if status := r.app.Again(ctx, args, io.Discard, &said); status != shell.StatusOK && status != shell.StatusUntrusted {
 		return nil, "", cmp.Or(ctx.Err(), shell.Failed(fmt.Errorf("without these rows: %s", strings.TrimPrefix(strings.TrimSpace(said.String()), "vti: "))))

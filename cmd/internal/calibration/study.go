@@ -55,15 +55,7 @@ const defaultReplicates = 200
 // flag --only, after which the caller adds the number of the problem.
 func repeated(cmd *cobra.Command) string {
 	words := append([]string{cmd.CommandPath()}, cmd.Flags().Args()...)
-	flags := cli.GivenFlags(cmd.Flags())
-	for _, name := range slices.Sorted(maps.Keys(flags)) {
-		if slices.Contains([]string{"replicates", "only", "shard", "shards", "out", "json", "quiet"}, name) {
-			continue
-		}
-		for _, value := range flags[name] {
-			words = append(words, fmt.Sprintf("--%s=%s", name, rundir.Quoted(value)))
-		}
-	}
+	words = append(words, rundir.FlagWords(cli.GivenFlags(cmd.Flags()), rundir.Quoted, "replicates", "only", "shard", "shards", "out", "json", "quiet")...)
 	return strings.Join(append(words, "--out DIRECTORY --only"), " ")
 }
 

@@ -3,7 +3,6 @@ package serve
 import (
 	"context"
 	"errors"
-	"maps"
 	"os"
 	"os/exec"
 	"path"
@@ -142,12 +141,7 @@ func (q *queue) arguments(j *job) []string {
 		return append(words, "--resume="+dir)
 	}
 	words = append(words, path.Join(tablesDir, j.Table), "--out="+dir)
-	for _, name := range slices.Sorted(maps.Keys(j.Flags)) {
-		for _, value := range j.Flags[name] {
-			words = append(words, "--"+name+"="+value)
-		}
-	}
-	return words
+	return append(words, rundir.FlagWords(j.Flags, strings.Clone)...)
 }
 
 // stop removes a run from the queue, or asks its process to stop.
