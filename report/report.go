@@ -67,7 +67,7 @@ func (p Page) document(s *source) (*document.Document, error) {
 // Print writes the answer of a finished run for a terminal: the document of the page of the run,
 // without pictures.
 func (p Page) Print(w io.Writer, dir string) error {
-	d, err := p.read(dir)
+	_, d, err := p.read(dir)
 	if err == nil {
 		d.Print(w)
 	}
@@ -76,12 +76,13 @@ func (p Page) Print(w io.Writer, dir string) error {
 
 // read makes the document of a finished run, without the content that only a page shows, such as
 // pictures.
-func (p Page) read(dir string) (*document.Document, error) {
+func (p Page) read(dir string) (*source, *document.Document, error) {
 	s, err := open(dir, p)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return p.document(s)
+	d, err := p.document(s)
+	return s, d, err
 }
 
 // Write writes one page about the runs in dirs to the file at path. For a single run it is the page
@@ -130,11 +131,7 @@ func (p Page) build(ctx context.Context, compare Comparer, dirs []string) (*docu
 	var sources []*source
 	var documents []*document.Document
 	for k, dir := range dirs {
-		s, err := open(dir, p)
-		if err != nil {
-			return nil, err
-		}
-		d, err := p.document(s)
+		s, d, err := p.read(dir)
 		if err == nil {
 			err = s.readDraws()
 		}

@@ -68,7 +68,7 @@ func TestFinish(t *testing.T) {
 	same, err := os.ReadFile(again)
 	require.NoError(t, err)
 	require.True(t, page == string(same), "the same run gives the same page")
-	d, err := SelectionPage.read(dir)
+	_, d, err := SelectionPage.read(dir)
 	require.NoError(t, err)
 	require.Len(t, d.Answer, 3)
 	require.Contains(t, d.Answer[0], "x1 (0.9")
