@@ -33,6 +33,17 @@ type Asked[R cli.Record] struct {
 // Resumed reports whether the run is resumed.
 func (r *Asked[R]) Resumed() bool { return r.Job.Resume != "" }
 
+// Renew stores in the record of a resumed run the number of draws of its certificate and the limit of
+// time, if flags give them. They do not change the training.
+func (r *Asked[R]) Renew(draws *int, given int, limit *runs.Limit, time *cli.TimeLimit) {
+	if r.Resumed() && r.Flags.Changed("certify-draws") {
+		*draws = given
+	}
+	if r.Resumed() {
+		time.Renew(r.Flags, limit)
+	}
+}
+
 // Shown returns a run with the given record and directory, to be shown and not to be computed.
 func Shown[R cli.Record](a *shell.App, dir string, record R) *Asked[R] {
 	return &Asked[R]{App: a, Job: &shell.Job{Stored: record, Resume: dir}, Record: record}

@@ -111,12 +111,7 @@ func (f *dagFlags) Begin(_ context.Context, run *application.Asked[*dag.Record])
 	if run.Resumed() && !record.Resumable() {
 		return t, fmt.Errorf("%s is a run by sums over graphs, which cannot be resumed: give its command again, with another --out", run.Resume)
 	}
-	if run.Resumed() {
-		if run.Flags.Changed("certify-draws") { // this flag does not change the training
-			record.Draws = f.record.Draws
-		}
-		f.time.Renew(run.Flags, &record.Limit)
-	}
+	run.Renew(&record.Draws, f.record.Draws, &record.Limit, &f.time)
 	d, err := newDiscovery(run)
 	if err != nil {
 		return t, err

@@ -83,12 +83,7 @@ killed. A run that trains nothing starts again.`,
 
 // Begin checks the input of a regression, and returns its task.
 func (f *hbmFlags) Begin(ctx context.Context, run *application.Asked[*regression.Record]) (t shell.Task, err error) {
-	if run.Resumed() {
-		if run.Flags.Changed("certify-draws") { // this flag does not change the training
-			run.Record.CertifyDraws = f.record.CertifyDraws
-		}
-		f.effort.Renew(run.Flags, &run.Record.Limit)
-	}
+	run.Renew(&run.Record.CertifyDraws, f.record.CertifyDraws, &run.Record.Limit, &f.effort.TimeLimit)
 	r, err := newHierarchical(ctx, run)
 	if err != nil {
 		return t, err

@@ -144,12 +144,7 @@ which --resume continues a run that was stopped or killed.`,
 
 // Begin checks the input of a run that trains, and returns its task.
 func (f *varselFlags) Begin(_ context.Context, run *application.Asked[*varsel.Record]) (t shell.Task, err error) {
-	if run.Resumed() {
-		if run.Flags.Changed("certify-draws") { // this flag does not change the training
-			run.Record.Draws = f.record.Draws
-		}
-		f.effort.Renew(run.Flags, &run.Record.Limit)
-	}
+	run.Renew(&run.Record.Draws, f.record.Draws, &run.Record.Limit, &f.effort.TimeLimit)
 	s, err := newSelection(run)
 	if err != nil {
 		return t, err
