@@ -33,8 +33,8 @@ type Asked[R cli.Record] struct {
 // Resumed reports whether the run is resumed.
 func (r *Asked[R]) Resumed() bool { return r.Job.Resume != "" }
 
-// Renew stores in the record of a resumed run the number of draws of its certificate and the limit of
-// time, if flags give them. They do not change the training.
+// Renew stores in the record of a resumed run the number of draws of its certificate and the limit
+// of time, if flags give them. They do not change the training.
 func (r *Asked[R]) Renew(draws *int, given int, limit *runs.Limit, time *cli.TimeLimit) {
 	if r.Resumed() && r.Flags.Changed("certify-draws") {
 		*draws = given
