@@ -26,8 +26,6 @@ const (
 	measurements   = 20
 )
 
-func (c *Config) measureEvery() int { return max(c.Steps/measurements, 1) }
-
 func (a *Network) measure() (losses []float64, err error) {
 	if a.best.inputs == nil {
 		for k := range heldOutBatches {
@@ -81,22 +79,21 @@ func (a *Network) consider() error {
 // before the interruption.
 func (a *Network) beginBest() error {
 	scope := a.graphs.Variables.InAbsPath("/" + bestScope)
-	kept := scope.GetVariable("losses")
-	if kept == nil {
+	if scope.GetVariable("losses") == nil {
 		return a.consider()
 	}
-	value, err := kept.Value()
-	if err == nil {
-		a.best.losses, err = tensors.CopyFlatData[float64](value)
+	read := func(name string) ([]float64, error) {
+		value, err := scope.GetVariable(name).Value()
+		if err != nil {
+			return nil, err
+		}
+		return tensors.CopyFlatData[float64](value)
 	}
-	if err != nil {
+	var err error
+	if a.best.losses, err = read("losses"); err != nil {
 		return err
 	}
-	value, err = scope.GetVariable("where").Value()
-	if err != nil {
-		return err
-	}
-	where, err := tensors.CopyFlatData[float64](value)
+	where, err := read("where")
 	if err == nil {
 		a.best.start, a.best.step, a.best.last = where[0], int(where[1]), where[2]
 	}

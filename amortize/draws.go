@@ -8,6 +8,7 @@ import (
 
 	. "github.com/gomlx/gomlx/pkg/core/graph"
 	"github.com/gomlx/gomlx/pkg/core/tensors"
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/transdim/vti"
@@ -36,9 +37,7 @@ func (a *Network) Efficiency(ctx context.Context, problems int, name string) (fl
 		if err != nil {
 			return 0, err
 		}
-		for k := range drawn.logP {
-			drawn.logP[k] -= drawn.logQ[k]
-		}
+		floats.Sub(drawn.logP, drawn.logQ)
 		total += effectiveShare(drawn.logP)
 	}
 	return total / float64(problems), nil

@@ -77,7 +77,7 @@ func (a *Network) fit(ctx gocontext.Context) error {
 		info.Loss += values[0]
 		info.GradientNorm += values[1]
 		info.Skipped += int(values[2])
-		if a.step%cfg.measureEvery() == 0 || a.step == cfg.Steps {
+		if a.step%max(cfg.Steps/measurements, 1) == 0 || a.step == cfg.Steps {
 			if err := a.consider(); err != nil {
 				return err
 			}

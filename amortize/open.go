@@ -6,6 +6,7 @@ import (
 	"github.com/gomlx/gomlx/pkg/core/dtypes"
 	. "github.com/gomlx/gomlx/pkg/core/graph"
 	"github.com/gomlx/gomlx/pkg/core/tensors"
+	"gonum.org/v1/gonum/floats"
 
 	"github.com/transdim/vti"
 	"github.com/transdim/vti/cosmic"
@@ -140,9 +141,6 @@ func (a *Network) logModels(problem *Problem, about []float64, cards, sites []in
 			return nil, err
 		}
 	}
-	total := logsum.Of(logQ)
-	for i := range logQ {
-		logQ[i] -= total
-	}
+	floats.AddConst(-logsum.Of(logQ), logQ)
 	return logQ, nil
 }

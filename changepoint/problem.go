@@ -60,10 +60,7 @@ func NewProblem(t *table.Table, options Options) (*Problem, error) {
 		return nil, err
 	}
 	if options.Kind == Events {
-		if err := p.readEvents(t); err != nil {
-			return nil, err
-		}
-		return p, nil
+		return p, p.readEvents(t)
 	}
 	values, err := t.NumbersOf(options.Value, wanted)
 	if err != nil {

@@ -40,7 +40,6 @@ func (f *Family) UnmarshalText(text []byte) error { return families.Unmarshal(te
 
 // family is the distribution of the rows of a component, and the prior of its parameters.
 type family interface {
-	splitting
 	// logHyper returns the log prior density of β, and logPrior the log prior density of a
 	// component given β.
 	logHyper(beta []float64) float64
@@ -67,13 +66,11 @@ type family interface {
 	// summary returns the location and scale of a component in one column, in the units of the
 	// table.
 	summary(column int, c component) (location, scale float64)
-}
 
-// splitting divides a component into two and merges two into one. It is a one-to-one map between
-// one component with numbers u and a pair of components. The left component of the pair has the
-// smaller mean (with several columns, in the first column), and u[0] is its share of the weight.
-type splitting interface {
-	// split and merge are inverse to each other.
+	// split divides a component into two, and merge merges two into one. They are inverse to each
+	// other, a one-to-one map between one component with numbers u and a pair of components. The
+	// left component of the pair has the smaller mean (with several columns, in the first column),
+	// and u[0] is its share of the weight.
 	split(one component, u []float64) (left, right component)
 	merge(left, right component) (one component, u []float64)
 	// logJacobian is the log absolute determinant of the derivative of (left, right) with respect

@@ -84,7 +84,7 @@ func TestSplit(t *testing.T) {
 	for range 5 {
 		one := component{weight: 0.1 + 0.8*random.Float64(), mean: 0.1 + random.Float64(), variance: 0.01 + random.Float64()}
 		u := unitNumbers{}.draw(random)
-		for name, family := range map[string]splitting{"normal": normals{}, "poisson": counts{}} {
+		for name, family := range map[string]family{"normal": normals{}, "poisson": counts{}} {
 			left, right := family.split(one, u)
 			require.Less(t, left.mean, right.mean)
 			require.InDelta(t, one.weight, left.weight+right.weight, 1e-12)

@@ -8,9 +8,9 @@ import (
 
 // splitOrMerge splits a cluster or merges two clusters with neighbouring means, each with
 // probability one half. Moves of single rows would take long to reach the same state. Parameters of
-// clusters are split and merged by the methods of the interface splitting. These need the share of
-// the left cluster in the weight. Since clusters have no weights, a split draws it from Beta(2, 2),
-// and a merge of clusters of n₁ and n₂ rows draws it from Beta(1+n₁, 1+n₂).
+// clusters are split and merged by the methods of the interface family. These need the share of the
+// left cluster in the weight. Since clusters have no weights, a split draws it from Beta(2, 2), and
+// a merge of clusters of n₁ and n₂ rows draws it from Beta(1+n₁, 1+n₂).
 func (s *partition) splitOrMerge() {
 	t := len(s.counts)
 	if s.random.IntN(2) == 0 {

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/transdim/vti/internal/parallel"
+	"github.com/transdim/vti/internal/rank"
 	"github.com/transdim/vti/internal/stream"
 	"github.com/transdim/vti/rjmcmc"
 	"gonum.org/v1/gonum/floats"
@@ -103,7 +104,7 @@ func (p *Problem) Sample(ctx gocontext.Context, cfg SampleConfig) (*Sample, erro
 	cfg.Sweeps = cmp.Or(cfg.Sweeps, 400_000)
 	cfg.Error = cmp.Or(cfg.Error, 0.002)
 	length := max(1, min(roundSweeps, cfg.Sweeps/roundShare))
-	order := p.order()
+	order := rank.Order(p.Rows(), func(a, b int) int { return cmp.Compare(p.columns[0].y[a], p.columns[0].y[b]) })
 	s := &Sample{problem: p, occupied: make([]float64, p.Options.MaxComponents)}
 	chains, partitions := make([]*chain, samplers), make([]*partition, samplers)
 	for c := range samplers {
@@ -158,13 +159,6 @@ func (p *Problem) Sample(ctx gocontext.Context, cfg SampleConfig) (*Sample, erro
 	}
 	floats.Scale(1/floats.Sum(s.occupied), s.occupied)
 	return s, nil
-}
-
-// order returns the rows in ascending order of the first column.
-func (p *Problem) order() []int {
-	order := make([]int, p.Rows())
-	floats.ArgsortStable(slices.Clone(p.columns[0].y), order)
-	return order
 }
 
 // cut divides a list of rows into parts of nearly equal size.

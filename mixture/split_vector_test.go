@@ -9,6 +9,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/transdim/vti/internal/logsum"
+	"github.com/transdim/vti/internal/rank"
 	"github.com/transdim/vti/internal/stream"
 	"github.com/transdim/vti/lab/testkit"
 )
@@ -194,7 +195,7 @@ func TestSplitsKeepThePosterior(t *testing.T) {
 				c.splitOrMerge()
 			}
 			note("mixtures", before.components, c.state.components, s.beta)
-			clusters := p.newPartition(p.order(), 1, random)
+			clusters := p.newPartition(rank.UpTo(p.Rows()), 1, random)
 			clusters.beta, clusters.counts, clusters.clusters, clusters.density = before.beta, nil, nil, nil
 			number := map[int]int{}
 			for i, j := range componentOf {

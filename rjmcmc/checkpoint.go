@@ -30,13 +30,14 @@ type checkpointHeader struct {
 }
 
 // settings encodes all settings that influence the states of chains, except the target.
-func (s *sampler) settings() (json.RawMessage, error) {
+func (s *sampler) settings() json.RawMessage {
 	c := s.cfg
-	digest := func(value any) string {
-		encoded, _ := json.Marshal(value) // the slices hold finite numbers: Validate has checked them
-		return fmt.Sprintf("%x", sha256.Sum256(encoded))[:16]
+	encode := func(value any) []byte {
+		encoded, _ := json.Marshal(value) // texts, and slices of finite numbers: Validate has checked them
+		return encoded
 	}
-	return json.Marshal(map[string]any{
+	digest := func(value any) string { return fmt.Sprintf("%x", sha256.Sum256(encode(value)))[:16] }
+	return encode(map[string]any{
 		"chains": c.Chains, "burn_in": c.BurnIn, "iterations": c.Iterations, "thin": c.Thin, "temperatures": c.Temperatures,
 		"jumps": c.Jumps, "swaps": c.Swaps, "walks": c.Walks, "joints": c.Joints,
 		"seed": c.Seed, "starts": digest(c.Starts),
@@ -49,15 +50,11 @@ func (s *sampler) save() error {
 		return nil
 	}
 	started := time.Now()
-	settings, err := s.settings()
-	if err != nil {
-		return fmt.Errorf("rjmcmc: encoding settings: %w", err)
-	}
 	header := checkpointHeader{
-		Version: checkpointFormat.Version, Settings: settings,
+		Version: checkpointFormat.Version, Settings: s.settings(),
 		Iteration: s.iteration, Made: s.made, BurnIn: s.result == nil, Enough: s.enough, Further: s.further,
 	}
-	err = checkpointFormat.Write(s.cfg.Checkpoint, header, func(w io.Writer) error {
+	err := checkpointFormat.Write(s.cfg.Checkpoint, header, func(w io.Writer) error {
 		t := transcript{encoder: gob.NewEncoder(w)}
 		s.transcribe(&t)
 		return t.err
@@ -71,16 +68,12 @@ func (s *sampler) save() error {
 
 func (s *sampler) restore() error {
 	path := s.cfg.Checkpoint
-	settings, err := s.settings()
-	if err != nil {
-		return fmt.Errorf("rjmcmc: encoding settings: %w", err)
-	}
 	var header checkpointHeader
 	payload, err := checkpointFormat.Read(path, &header)
 	if err != nil {
 		return fmt.Errorf("rjmcmc: %w", err)
 	}
-	if err := checkpoint.CheckSettings(path, header.Settings, settings); err != nil {
+	if err := checkpoint.CheckSettings(path, header.Settings, s.settings()); err != nil {
 		return fmt.Errorf("rjmcmc: %w", err)
 	}
 	if header.Iteration < 1 || header.Made < 0 || header.Further < 0 {

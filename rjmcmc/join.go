@@ -27,8 +27,10 @@ func Join(runs ...*Result) (*Result, error) {
 		}
 		kept = min(kept, r.Draws()/r.Chains)
 		joined.Chains += r.Chains
+		if i > 0 {
+			joined.Info.add(&r.Info)
+		}
 	}
-	joined.Info = joinInfo(runs)
 	for k := range kept {
 		unmoved := 0
 		for _, r := range runs {
@@ -42,18 +44,6 @@ func Join(runs ...*Result) (*Result, error) {
 	}
 	joined.Info.AtStart = joined.unmoved()
 	return joined, nil
-}
-
-// joinInfo adds up the counts of all runs. The shares of accepted exchanges are copied from the
-// first run.
-func joinInfo(runs []*Result) Info {
-	sum := runs[0].Info
-	for _, r := range runs[1:] {
-		sum.add(&r.Info)
-		sum.RoundTrips += r.Info.RoundTrips
-		sum.Discarded = max(sum.Discarded, r.Info.Discarded)
-	}
-	return sum
 }
 
 // joinedEvidence returns the mean of the log evidences of the joined runs. Its standard error comes

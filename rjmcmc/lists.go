@@ -102,10 +102,6 @@ func (w *itemWeights) renew() []float64 {
 	}
 	clear(w.sum)
 	clear(w.count)
-	return w.weights(total)
-}
-
-func (w *itemWeights) weights(total float64) []float64 {
 	weights := make([]float64, len(w.inclusion))
 	for i, p := range w.inclusion {
 		weights[i] = (1-uniformShare)*p/total + uniformShare/float64(len(weights))

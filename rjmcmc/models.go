@@ -41,10 +41,6 @@ type ModelsConfig struct {
 	Seed uint64
 }
 
-// defaultPowers returns the powers of the evidence in the copies of each chain. Powers of about
-// half or twice the size give the same answers (docs/benchmarks/constants.md).
-func defaultPowers() []float64 { return []float64{1, 0.65, 0.4} }
-
 // DefaultModelBurnIn is the default number of dropped iterations. Half or twice this number gives
 // the same answers (docs/benchmarks/constants.md).
 const DefaultModelBurnIn = 200
@@ -78,7 +74,9 @@ type modelRow struct {
 func NewModels(ctx context.Context, cfg ModelsConfig) (*Models, error) {
 	cfg.Slots = cmp.Or(cfg.Slots, cfg.Items)
 	if cfg.Powers == nil {
-		cfg.Powers = defaultPowers()
+		// Powers of about half or twice the size give the same answers
+		// (docs/benchmarks/constants.md).
+		cfg.Powers = []float64{1, 0.65, 0.4}
 	}
 	cfg.BurnIn = cmp.Or(cfg.BurnIn, DefaultModelBurnIn)
 	if len(cfg.Starts) == 0 || len(cfg.Powers) == 0 {

@@ -36,12 +36,15 @@ func (i Info) Acceptance(m Move) float64 {
 	return float64(i.Accepted[m]) / float64(i.Proposed[m])
 }
 
+// add adds the counts of another run, or of a part of this run. Shares of accepted exchanges stay.
 func (i *Info) add(other *Info) {
 	for move := range i.Proposed {
 		i.Proposed[move] += other.Proposed[move]
 		i.Accepted[move] += other.Accepted[move]
 	}
 	i.NonFinite += other.NonFinite
+	i.RoundTrips += other.RoundTrips
+	i.Discarded = max(i.Discarded, other.Discarded)
 }
 
 func (i Info) nonFiniteShare() float64 {

@@ -113,9 +113,7 @@ func squares(a, b *mat.Dense) []float64 {
 // observation they are 0 and 1.
 func (p *Process) Predict(first int, mean, sd []float64) {
 	if p.lower == nil {
-		for i := range mean {
-			mean[i] = 0
-		}
+		clear(mean)
 		for i := range sd {
 			sd[i] = 1
 		}

@@ -69,7 +69,7 @@ var _ Belief = (*Process)(nil)
 // counts. The argument inducing bounds the number of inducing codes; 0 stands for DefaultInducing.
 // It panics without counts, for a count below 1, or if the number of codes does not fit an int.
 func NewProcess(cards []int, inducing int) *Process {
-	p := &Process{cards: slices.Clone(cards), count: 1, capacity: inducing, noise: noise{value: 1}}
+	p := &Process{cards: slices.Clone(cards), count: 1, noise: noise{value: 1}}
 	for _, card := range cards {
 		high, low := bits.Mul64(uint64(p.count), uint64(max(card, 0)))
 		if high != 0 || low > math.MaxInt || low == 0 {
@@ -80,8 +80,7 @@ func NewProcess(cards []int, inducing int) *Process {
 	if len(cards) == 0 || inducing < 0 {
 		panic(fmt.Sprintf("surrogate.NewProcess: %d sites and %d inducing codes", len(cards), inducing))
 	}
-	p.capacity = cmp.Or(p.capacity, DefaultInducing)
-	p.capacity = min(p.capacity, p.count)
+	p.capacity = min(cmp.Or(inducing, DefaultInducing), p.count)
 	p.kernel = kernel{scale: 1, relevance: slices.Repeat([]float64{math.Exp(relevanceCentre)}, len(cards))}
 	return p
 }
@@ -203,13 +202,7 @@ func choose(candidates []summary, most int) (chosen, left []summary) {
 	if len(candidates) > most {
 		slices.SortFunc(candidates, func(a, b summary) int {
 			low := func(s summary) float64 { return s.mean - math.Sqrt(s.variance) }
-			switch {
-			case low(a) > low(b):
-				return -1
-			case low(a) < low(b):
-				return 1
-			}
-			return a.model - b.model
+			return cmp.Or(cmp.Compare(low(b), low(a)), a.model-b.model)
 		})
 		best := most / 2
 		rest, wanted := candidates[best:], most-best

@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/stat"
 
 	"github.com/transdim/vti/table"
@@ -219,9 +220,7 @@ func crossColumns(left, right []Column) (list []Column) {
 			if a.Name != "" {
 				product.Name = a.Name + ":" + b.Name
 			}
-			for i := range product.Values {
-				product.Values[i] *= a.Values[i]
-			}
+			floats.Mul(product.Values, a.Values)
 			list = append(list, product)
 		}
 	}

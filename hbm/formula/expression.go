@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 )
 
 // Expression is arithmetic on columns, inside I().
@@ -118,24 +119,19 @@ func (p *formulaParser) expression() (*Expression, error) {
 		return nil, p.fail(p.peek().position, "more than %d parentheses inside each other", maxFormulaDepth)
 	}
 	defer func() { p.depth-- }()
-	left, err := p.product()
-	for err == nil && (p.peek().kind == '+' || p.peek().kind == '-') {
-		sign := p.next().kind
-		var right *Expression
-		if right, err = p.product(); err == nil {
-			left = node(sign, ofSum, " "+string(sign)+" ", left, right)
-		}
-	}
-	return left, err
+	return p.chain("+-", ofSum, p.product)
 }
 
-func (p *formulaParser) product() (*Expression, error) {
-	left, err := p.signed()
-	for err == nil && (p.peek().kind == '*' || p.peek().kind == '/') {
+func (p *formulaParser) product() (*Expression, error) { return p.chain("*/", ofProduct, p.signed) }
+
+// chain reads parts joined by signs of one precedence.
+func (p *formulaParser) chain(signs string, precedence int, part func() (*Expression, error)) (*Expression, error) {
+	left, err := part()
+	for err == nil && strings.ContainsRune(signs, p.peek().kind) {
 		sign := p.next().kind
 		var right *Expression
-		if right, err = p.signed(); err == nil {
-			left = node(sign, ofProduct, " "+string(sign)+" ", left, right)
+		if right, err = part(); err == nil {
+			left = node(sign, precedence, " "+string(sign)+" ", left, right)
 		}
 	}
 	return left, err

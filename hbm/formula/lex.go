@@ -65,23 +65,18 @@ func lex(text string) ([]token, error) {
 			tokens = append(tokens, token{kind: doubleBar, position: start + 1})
 		case strings.ContainsRune("~+-*:/|()^,=", r):
 			tokens = append(tokens, token{kind: r, position: start + 1})
-		case r == '`':
-			for i < len(runes) && runes[i] != '`' {
-				i++
+		case strings.ContainsRune("`\"'", r):
+			kind, mistake := textToken, "got no closing quote or no text, want a label between quotes"
+			if r == '`' {
+				kind, mistake = nameToken, "got no closing backtick or no name, want a name between backticks"
 			}
-			if i == len(runes) || i == start+1 {
-				return nil, &Error{text, start + 1, "got no closing backtick or no name, want a name between backticks"}
-			}
-			tokens = append(tokens, token{nameToken, string(runes[start+1 : i]), start + 1})
-			i++
-		case r == '"' || r == '\'':
 			for i < len(runes) && runes[i] != r {
 				i++
 			}
 			if i == len(runes) || i == start+1 {
-				return nil, &Error{text, start + 1, "got no closing quote or no text, want a label between quotes"}
+				return nil, &Error{text, start + 1, mistake}
 			}
-			tokens = append(tokens, token{textToken, string(runes[start+1 : i]), start + 1})
+			tokens = append(tokens, token{kind, string(runes[start+1 : i]), start + 1})
 			i++
 		case nameRune(r, true):
 			for i < len(runes) && nameRune(runes[i], false) {

@@ -16,9 +16,7 @@ import (
 //
 //	p_{k+1} = (x − a_k) p_k − n_k / n_{k−1} p_{k−1},   a_k = Σ x p_k² / n_k.
 func orthogonalPolynomials(x []float64, seen, degree int) ([][]float64, error) {
-	distinct := slices.Clone(x[:seen])
-	slices.Sort(distinct)
-	if distinct = slices.Compact(distinct); len(distinct) <= degree {
+	if distinct := slices.Compact(slices.Sorted(slices.Values(x[:seen]))); len(distinct) <= degree {
 		return nil, fmt.Errorf("%s, want more than %d for polynomials of degree %d", english.Count(len(distinct), "different value"), degree, degree)
 	}
 	mean, sd := stat.MeanStdDev(x[:seen], nil)

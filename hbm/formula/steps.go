@@ -57,12 +57,6 @@ func (p *formulaParser) order(v *Variable) error {
 // every coefficient would have to be divided among the steps too.
 func (p *formulaParser) checkSteps() error {
 	f := p.formula
-	alone := func(v Variable) error {
-		if v.Transform == TakeSteps {
-			return p.fail(v.Position, "%s stands as a population term of its own, not in products, groups, offsets and other functions", v)
-		}
-		return nil
-	}
 	check := append([]Variable{f.Response, f.Trials, f.Failures, f.Weights, f.Censored}, f.Offsets...)
 	for _, s := range f.Smooths {
 		check = append(check, s.Of)
@@ -82,8 +76,8 @@ func (p *formulaParser) checkSteps() error {
 		check = append(check, slices.Concat(v.Terms...)...)
 	}
 	for _, v := range check {
-		if err := alone(v); err != nil {
-			return err
+		if v.Transform == TakeSteps {
+			return p.fail(v.Position, "%s stands as a population term of its own, not in products, groups, offsets and other functions", v)
 		}
 	}
 	return nil

@@ -96,9 +96,7 @@ func (f *Frame) checkRank() {
 			for i := range rows {
 				projection += b[i] * left[i]
 			}
-			for i := range rows {
-				left[i] -= projection * b[i]
-			}
+			floats.AddScaled(left, -projection, b)
 		}
 		rest := floats.Norm(left, 2)
 		if rest <= DependentColumn*length || len(basis) == rows {

@@ -203,7 +203,7 @@ func (f *Frame) CutNames() (names []string) {
 func (f *Frame) Enlarged() *Frame {
 	const copies, repeats = 2, 2
 	large := *f
-	large.Y, large.Offset, large.X, large.Groupings = nil, nil, nil, nil
+	large.Groupings = nil
 	stack := func(a *mat.Dense) *mat.Dense {
 		if a == nil {
 			return nil
@@ -211,10 +211,9 @@ func (f *Frame) Enlarged() *Frame {
 		rows, columns := a.Dims()
 		return mat.NewDense(copies*repeats*rows, columns, slices.Repeat(mat.DenseCopyOf(a).RawMatrix().Data, copies*repeats))
 	}
-	large.X = stack(f.X)
-	large.Y, large.Offset = slices.Repeat(f.Y, copies*repeats), slices.Repeat(f.Offset, copies*repeats)
-	if f.Offset == nil {
-		large.Offset = nil
+	large.X, large.Y = stack(f.X), slices.Repeat(f.Y, copies*repeats)
+	if f.Offset != nil {
+		large.Offset = slices.Repeat(f.Offset, copies*repeats)
 	}
 	for _, g := range f.Groupings {
 		wide := *g

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/transdim/vti/hbm/formula"
@@ -93,9 +94,7 @@ func (f *Frame) readResponse(t *table.Table, opt Options) (*table.Table, error) 
 		if f.Offset == nil {
 			f.Offset = make([]float64, t.Rows())
 		}
-		for i, value := range values {
-			f.Offset[i] += value
-		}
+		floats.Add(f.Offset, values)
 	}
 	if opt.SE != "" {
 		if f.SE, err = standardErrors(t, opt.SE); err != nil {

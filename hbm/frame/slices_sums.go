@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/transdim/vti/hbm/formula"
@@ -63,9 +64,7 @@ func (s *sliceSums) below(t *table.Table) (part *Frame, err error) {
 		if err != nil {
 			return nil, err
 		}
-		for i, value := range values {
-			part.Y[i] -= value
-		}
+		floats.Sub(part.Y, values)
 	}
 	if part.Columns, part.X, err = part.expand(both, s.formula.Terms, ""); err != nil {
 		return nil, err
