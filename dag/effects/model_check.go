@@ -128,7 +128,7 @@ func adviseSplines(p *score.Problem, ctx gocontext.Context, best *dgraph.Graph, 
 			noisy++
 		}
 	}
-	if curved <= noisy {
+	if curved == 0 || curved < noisy {
 		return nil
 	}
 	gain, err := p.SplineGain(ctx, best)
