@@ -205,10 +205,7 @@ func (s *solver) next(ctx context.Context, now SolveRound, visited *models.Visit
 	case visited != nil && (len(s.plan.Rounds) > 1 && s.mayBear() || s.birthsFirst()):
 		return s.setStage(birthing, Weighing, why, "births and deaths")
 	case visited != nil && s.plan.Unhelpful < patience:
-		if err := visited.Fit(ctx); err != nil {
-			return s.stopped(err)
-		}
-		return s.setStage(checking, Refining, why, fmt.Sprintf("fitting q(m) to the %s found", english.Count(visited.Len(), "model")))
+		return s.refit(ctx, visited, why)
 	case visited != nil && !s.t.engine.Exact():
 		s.plan.ByDraws, s.plan.Unhelpful = true, 0
 		return s.setStage(checking, Starting, why, "weights of q")
@@ -218,6 +215,15 @@ func (s *solver) next(ctx context.Context, now SolveRound, visited *models.Visit
 		return s.setStage(certifying, Weighing, why+", and training does not help", "certificate with chains")
 	}
 	return s.trainNext(why)
+}
+
+// refit fits q(m) to the models found, and continues with weights of draws from it.
+func (s *solver) refit(ctx context.Context, visited *models.Visited, why string) error {
+	s.t.Deferred, s.plan.Unfitted = nil, 0
+	if err := visited.Fit(ctx); err != nil {
+		return s.stopped(err)
+	}
+	return s.setStage(checking, Refining, why, fmt.Sprintf("fitting q(m) to the %s found", english.Count(visited.Len(), "model")))
 }
 
 // deferFit puts off a fit of q(m) to the models of a preliminary certificate until q(m) is used.
@@ -316,7 +322,7 @@ func (s *solver) certify(ctx context.Context) error {
 		limited, cancel = s.time.Context(ctx, budget.Whole)
 	}
 	defer cancel()
-	c, err := s.fresh(limited, cfg)
+	c, visited, err := s.fresh(limited, cfg)
 	if ctx.Err() == nil && errors.Is(err, context.DeadlineExceeded) {
 		if c, err = s.best, nil; c == nil {
 			c = s.last
@@ -351,12 +357,14 @@ func (s *solver) certify(ctx context.Context) error {
 		why = lacks
 	} else if now.Shortage <= mostMore && !s.enlarged(1) && s.fits(s.draws()) {
 		return s.setStage(certifying, Weighing, why, "a certificate of so many")
+	} else if visited != nil && s.plan.Unhelpful < patience { // training does not change evidences of models
+		return s.refit(ctx, visited, why)
 	}
 	return s.trainNext(why)
 }
 
 // mostMore is the largest factor by which the number of draws of a trusted certificate may grow if
-// it is not precise enough. If more draws are needed training is cheaper. Half and twice this
+// it is not precise enough. If more draws are needed a better q is cheaper. Half and twice this
 // factor give the same answers (docs/benchmarks/constants.md).
 const mostMore = 4
 
@@ -369,19 +377,21 @@ func (s *solver) enlarged(before int) bool {
 
 // fresh computes a full certificate. Chains check it if Confirm is set and the weights are good and
 // precise enough, or if nothing else is left to try. Otherwise training or more draws come first.
-func (s *solver) fresh(ctx context.Context, cfg CertifyConfig) (*weighing, error) {
+// It returns the models of the certificate if it comes from evidences of models without draws of
+// the flow, and nil otherwise.
+func (s *solver) fresh(ctx context.Context, cfg CertifyConfig) (*weighing, *models.Visited, error) {
 	few := cfg
 	few.Draws = s.draws()
 	c, visited, err := certifyWithoutChains(ctx, s.t.evaluator, few)
 	switch {
 	case err != nil || visited != nil:
-		return c, err
+		return c, visited, err
 	case c.Verdict == Trusted && (!cfg.Confirm || s.repeats(c)) || c.Verdict != Trusted && s.mayCollapse():
-		return c, nil
+		return c, nil, nil
 	case cfg.Confirm && (c.Verdict >= Doubtful || s.plan.Full == 0) || s.plan.Last || s.exhausted() || s.plan.Unhelpful >= patience:
-		return check(ctx, s.t.evaluator, c, cfg, few.Draws)
+		c, err = check(ctx, s.t.evaluator, c, cfg, few.Draws)
 	}
-	return c, nil
+	return c, nil, err
 }
 
 // repeats reports whether another full certificate will follow a trusted one, because it is not
