@@ -107,3 +107,23 @@ func TestReachOfHighNodes(t *testing.T) {
 		require.Equal(t, SetOf(want...), Reach(SetOf(from+shift), shifted))
 	})
 }
+
+// Marks agree with sets, for nodes that a set holds as bits and for higher nodes.
+func TestMarks(t *testing.T) {
+	links := make([]Set, 300)
+	links[3], links[127], links[128] = SetOf(127, 200), SetOf(128), SetOf(299)
+	m := NewMarks(len(links))
+	m.Reach(SetOf(3, 250), links)
+	m.Remove(200)
+	m.Add(64)
+	want := SetOf(3, 64, 127, 128, 250, 299)
+	require.Equal(t, want, m.set())
+	for i := range links {
+		require.Equal(t, want.Has(i), m.Has(i), "%d", i)
+		require.Equal(t, want.Has(i), m.HasAny(SetOf(i)), "%d", i)
+	}
+	require.Equal(t, 250, want.At(4))
+	require.Equal(t, -1, want.At(6))
+	m.Reach(Set{}, links)
+	require.Equal(t, Set{}, m.set())
+}

@@ -85,7 +85,8 @@ func (w *orderedGraph) sort() (logProbability float64) {
 	return logProbability - math.Log(product)
 }
 
-// logSort returns log u(≺ | A) of the present order and graph, see sort.
+// logSort returns log u(≺ | A) of the present order and graph, see sort. It reads counts: after a
+// change of the order or the graph, resort comes first.
 func (w *orderedGraph) logSort() (logProbability float64) {
 	ready, product := 0, 1.0
 	for t := range w.parents {
@@ -110,6 +111,7 @@ func (w *orderedGraph) resort(first, last int) {
 	}
 }
 
+// findReady updates readyFrom of node j, and counts.
 func (w *orderedGraph) findReady(j int) {
 	from := 0
 	for i := range w.parents[j].Nodes() {
