@@ -12,7 +12,10 @@ func Gamma(shape float64, random *rand.Rand) float64 {
 		panic("stream.Gamma: want a positive shape")
 	}
 	if shape < 1 {
-		return Gamma(shape+1, random) * math.Pow(1-random.Float64(), 1/shape)
+		return Gamma(shape+1, random) * math.Exp(-random.ExpFloat64()/shape)
+	}
+	if shape == 1 {
+		return random.ExpFloat64()
 	}
 	d := shape - 1.0/3
 	c := 1 / math.Sqrt(9*d)
@@ -23,7 +26,8 @@ func Gamma(shape float64, random *rand.Rand) float64 {
 			continue
 		}
 		v = v * v * v
-		if math.Log(1-random.Float64()) < 0.5*x*x+d-d*v+d*math.Log(v) {
+		u := 1 - random.Float64()
+		if u < 1-0.0331*x*x*x*x || math.Log(u) < 0.5*x*x+d-d*v+d*math.Log(v) {
 			return d * v
 		}
 	}
