@@ -13,7 +13,6 @@ import (
 	"github.com/transdim/vti/internal/verdict"
 	"github.com/transdim/vti/modeldist"
 	"github.com/transdim/vti/models"
-	"github.com/transdim/vti/space"
 )
 
 const (
@@ -88,7 +87,11 @@ func (s *solver) chainsOverModels(ctx context.Context, stream, description strin
 	cfg.late = func() bool { return budget.Passed(s.time.End(budget.FirstBirths)) }
 	limited, cancel := s.time.Context(ctx, part)
 	defer cancel()
-	c, err := certify(limited, cfg.overModels())
+	over := cfg.overModels()
+	if s.last != nil {
+		over.Found = models.CodesOf(s.last.Models)
+	}
+	c, err := certify(limited, over)
 	if ctx.Err() != nil {
 		return s.stopped(err)
 	}
@@ -122,29 +125,22 @@ func (s *solver) mayBear() bool {
 	return !s.plan.Born && !s.cfg.Untrained && (e.MayBear() || e.Known.Evidences != nil && e.MayCollapse())
 }
 
-// mostBorn is the largest number of predictors with which birth-death chains come before fits of
-// q(m). The work of each step of these chains is proportional to the number of predictors. On four
-// tables of 71 to 100 rows and 4,000 predictors, for which weights do not suffice, the chains then
-// begin after 8 to 16 processor seconds instead of 47 to 80.
-const mostBorn = 5000
-
 // birthsFirst reports whether birth-death chains come before fits of q(m), because only the answer
 // is requested and the chains take less time.
 func (s *solver) birthsFirst() bool {
-	count, _ := space.Outcomes(s.t.engine.Space)
-	return s.t.engine.AnswerOnly && s.mayBear() && count <= mostBorn
+	return s.t.engine.AnswerOnly && s.mayBear()
 }
 
 // births certifies by birth-death chains, or in their place by the collapsed posterior.
 func (s *solver) births(ctx context.Context) error {
-	if !s.t.engine.MayBear() {
-		return s.collapse(ctx)
-	}
 	if s.last == nil { // nil in a resumed run; the models that weights found are needed below
 		var err error
 		if s.last, _, err = s.look(ctx, len(s.plan.Rounds)-1); err != nil {
 			return s.stopped(err)
 		}
+	}
+	if !s.t.engine.MayBear() {
+		return s.collapse(ctx)
 	}
 	visited, last := s.t.engine.Visit(), s.last.Certificate
 	if _, err := visited.Add(ctx, models.CodesOf(last.Models), nil); err != nil { // the models that weights found

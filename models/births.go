@@ -5,10 +5,8 @@ import (
 	"math"
 
 	"gonum.org/v1/gonum/floats"
-	"gonum.org/v1/gonum/stat"
 
 	"github.com/transdim/vti/internal/english"
-	"github.com/transdim/vti/internal/verdict"
 	"github.com/transdim/vti/rjmcmc"
 	"github.com/transdim/vti/space"
 )
@@ -46,14 +44,15 @@ func (e *Engine) MayBear() bool {
 // from models of the largest size. The evidence is Σ p(m) p(y | m) over the models m that the
 // tempered chains visited, divided by the share of these models in the untempered chains.
 func (x *Visited) Births(ctx context.Context, cfg Config) (*Certificate, error) {
-	long, err := x.birthChains(ctx, cfg, "births", []float64{1}, EnoughRHat, birthESS)
+	process := x.Known.BirthDeath(cfg.Found)
+	long, err := x.birthChains(ctx, process, cfg, "births", []float64{1}, EnoughRHat, birthESS)
 	if err != nil {
 		return nil, err
 	}
 	// At the smallest power of the posterior a chain visits models that have almost no members in
 	// common, but whose sizes are still probable in the posterior.
 	powers := []float64{1, 0.8, 0.6}
-	checking, err := x.birthChains(ctx, cfg, "tempered", powers, checkingRHat, checkingESS)
+	checking, err := x.birthChains(ctx, process, cfg, "tempered", powers, checkingRHat, checkingESS)
 	if err != nil {
 		return nil, err
 	}
@@ -92,12 +91,10 @@ func (x *Visited) Births(ctx context.Context, cfg Config) (*Certificate, error) 
 // birthChains runs birth-death chains, tempered at the given powers of the posterior, until their
 // largest R-hat is at most rHat and every quantity has enough effective draws, or up to
 // birthLongest sweeps.
-func (e *Engine) birthChains(ctx context.Context, cfg Config, name string, powers []float64, rHat, enough float64) (*rjmcmc.Result, error) {
-	return e.chainsUntil(ctx, e.Known.BirthDeath, cfg, name, rjmcmc.CollapsedConfig{
+func (e *Engine) birthChains(ctx context.Context, process rjmcmc.Collapsed, cfg Config, name string, powers []float64, rHat, enough float64) (*rjmcmc.Result, error) {
+	return e.chainsUntil(ctx, process, cfg, name, rjmcmc.CollapsedConfig{
 		Chains: birthChains, BurnIn: birthBurnIn, Iterations: birthLongest, Thin: birthThin, First: birthFirst, Powers: powers,
-	}, func(_ *rjmcmc.Result, worst rjmcmc.Summary) bool {
-		return worst.RHat <= rHat && (worst.ESS >= cfg.enoughOf(enough) || cfg.late() && worst.ESS >= verdict.DoubtfulESS)
-	})
+	}, rHat, enough, func(*rjmcmc.Result) bool { return true })
 }
 
 // birthCertificate returns the certificate of chains. Its evidence comes from the models that a
@@ -148,13 +145,11 @@ func (x *Visited) evidenceByVisits(ctx context.Context, chains, other *rjmcmc.Re
 	for i, at := range positions {
 		masses[i] = x.logMass(at)
 	}
-	shares := make([]float64, chains.Chains)
-	each := float64(chains.Draws() / chains.Chains)
-	for draw := range chains.Draws() {
+	share := chains.Summarise(func(draw int) float64 {
 		if chosen[space.Key(chains.Codes(draw))] {
-			shares[draw%chains.Chains] += 1 / each
+			return 1
 		}
-	}
-	mean, sd := stat.MeanStdDev(shares, nil)
-	return floats.LogSumExp(masses) - math.Log(mean), sd / mean / math.Sqrt(float64(len(shares))), nil
+		return 0
+	})
+	return floats.LogSumExp(masses) - math.Log(share.Mean), share.MCSE / share.Mean, nil
 }

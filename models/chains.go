@@ -46,7 +46,13 @@ const rareOutcome = 0.01
 // WorstOf returns the largest R-hat and the smallest effective number of draws among the log
 // density and all outcomes of sites (entries of a code) that are neither rare nor nearly certain.
 func WorstOf(sp space.Space, chains *rjmcmc.Result) rjmcmc.Summary {
-	worst := chains.LogDensitySummary()
+	density, outcomes := chains.LogDensitySummary(), worstOutcome(sp, chains)
+	return rjmcmc.Summary{RHat: math.Max(density.RHat, outcomes.RHat), ESS: math.Min(density.ESS, outcomes.ESS)}
+}
+
+// worstOutcome returns the same as WorstOf, without the log density.
+func worstOutcome(sp space.Space, chains *rjmcmc.Result) rjmcmc.Summary {
+	worst := rjmcmc.Summary{RHat: math.Inf(-1), ESS: math.Inf(1)}
 	outcomes, members := space.Outcomes(sp)
 	counts := make([]int, outcomes)
 	outcomesOf := make([][]int, chains.Draws())
@@ -89,6 +95,11 @@ func (e *Engine) Tempered(chains *rjmcmc.Result, mixed float64, stream string) (
 	return c, err
 }
 
+// leastGroups is the least number of groups of draws from whose differences standard errors come.
+// Few chains are divided into parts. Of 2,000 effective draws each part has 125, so that parts are
+// nearly independent.
+const leastGroups = 16
+
 // certificateOfChains returns the certificate of chains, with the given log evidence and its
 // standard error se.
 func (e *Engine) certificateOfChains(chains *rjmcmc.Result, mixed float64, stream string, logEvidence, se float64) (*Certificate, error) {
@@ -101,11 +112,12 @@ func (e *Engine) certificateOfChains(chains *rjmcmc.Result, mixed float64, strea
 	c.LogEvidence, c.LogEvidenceSE = logEvidence, se
 	sample := &c.Sample
 	sample.Theta = mat.NewDense(chains.Draws(), chains.Dim, nil)
+	parts := (leastGroups + chains.Chains - 1) / chains.Chains
 	for draw := range chains.Draws() {
 		sample.Theta.SetRow(draw, chains.Theta(draw))
 		sample.Codes = append(sample.Codes, chains.Codes(draw))
 		sample.Weight = append(sample.Weight, 1/float64(chains.Draws()))
-		sample.Group = append(sample.Group, draw%chains.Chains)
+		sample.Group = append(sample.Group, draw%chains.Chains+chains.Chains*(draw*parts/chains.Draws()))
 	}
 	sample.LogP = chains.LogDensity
 	var err error

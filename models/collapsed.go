@@ -17,12 +17,14 @@ import (
 // the work of a run, not its result, since chains and populations must agree. Half and twice these
 // values give the same answers (docs/benchmarks/constants.md).
 const (
-	// collapsedGroups populations of collapsedParticles states each are annealed. If their result
-	// is too imprecise, the next round has morePopulations times the number of states. There are at
-	// most collapsedRounds rounds.
+	// collapsedGroups populations of collapsedParticles states each are annealed, with
+	// collapsedSweeps sweeps of each state after each increase of the power. If their result is too
+	// imprecise, the next round has moreSweeps times the number of sweeps. There are at most
+	// collapsedRounds rounds.
 	collapsedGroups    = 16
 	collapsedParticles = 256
-	morePopulations    = 4
+	collapsedSweeps    = 2
+	moreSweeps         = 4
 	collapsedRounds    = 3
 	// decidedOutcome is a probability. An outcome that is rarer, or whose complement is, does not
 	// count for the effective number of states of populations: the errors of its probability are
@@ -61,7 +63,7 @@ func (e *Engine) MayCollapse() bool {
 // and populations start from the prior, so that a mode that only one of the two methods finds shows
 // as a difference. q(m) is fitted to the chains if it is needed, unless cfg.KeepModels is true.
 func (e *Engine) Collapsed(ctx context.Context, cfg Config) (*Certificate, error) {
-	annealing := rjmcmc.AnnealConfig{Groups: collapsedGroups, Particles: collapsedParticles}
+	annealing := rjmcmc.AnnealConfig{Groups: collapsedGroups, Particles: collapsedParticles, Sweeps: collapsedSweeps}
 	settings := rjmcmc.CollapsedConfig{
 		Chains: collapsedChains, BurnIn: collapsedBurnIn, Iterations: collapsedLongest, Thin: collapsedThin, First: collapsedFirst,
 	}
@@ -69,11 +71,12 @@ func (e *Engine) Collapsed(ctx context.Context, cfg Config) (*Certificate, error
 	if asItems, _ := itemsOf(e.Space); asItems.weights != nil { // lists
 		annealing.Particles, settings.Chains, settings.BurnIn, enough = listParticles, listChains, listBurnIn, birthESS
 	}
+	posterior := e.Known.Collapsed(cfg.Found)
 	var populations *Certificate
 	var ladder []float64
 	for round := range collapsedRounds {
 		annealing.Seed = e.random(fmt.Sprintf("%s/populations/%d", cfg.Stream, round)).Uint64()
-		annealed, err := rjmcmc.Anneal(ctx, e.Known.Collapsed, annealing)
+		annealed, err := rjmcmc.Anneal(ctx, posterior, annealing)
 		if err != nil {
 			return nil, err
 		}
@@ -84,13 +87,10 @@ func (e *Engine) Collapsed(ctx context.Context, cfg Config) (*Certificate, error
 		if populations.Verdict == Trusted {
 			break
 		}
-		annealing.Particles *= morePopulations
+		annealing.Sweeps *= moreSweeps
 	}
 	settings.Powers = ladder
-	chains, err := e.chainsUntil(ctx, e.Known.Collapsed, cfg, "chains", settings, func(chains *rjmcmc.Result, worst rjmcmc.Summary) bool {
-		precise := worst.ESS >= cfg.enoughOf(enough) || cfg.late() && worst.ESS >= verdict.DoubtfulESS
-		return precise && worst.RHat <= EnoughRHat && chains.EvidenceResolved()
-	})
+	chains, err := e.chainsUntil(ctx, posterior, cfg, "chains", settings, EnoughRHat, enough, (*rjmcmc.Result).EvidenceResolved)
 	if err != nil {
 		return nil, err
 	}
@@ -111,11 +111,19 @@ func (e *Engine) Collapsed(ctx context.Context, cfg Config) (*Certificate, error
 	return certificate, err
 }
 
-// chainsUntil runs chains over models until the function enough returns true. It calls enough with
-// the chains so far, their largest R-hat and smallest effective number of draws.
-func (e *Engine) chainsUntil(ctx context.Context, target rjmcmc.Collapsed, cfg Config, name string, settings rjmcmc.CollapsedConfig, enough func(chains *rjmcmc.Result, worst rjmcmc.Summary) bool) (*rjmcmc.Result, error) {
+// chainsUntil runs chains over models until their largest R-hat is at most rHat, the probability of
+// every outcome has the argument enough as its effective number of draws, and the function resolved
+// returns true. The log density needs fewer draws, since it only shows that the chains mix.
+func (e *Engine) chainsUntil(ctx context.Context, target rjmcmc.Collapsed, cfg Config, name string, settings rjmcmc.CollapsedConfig, rHat, enough float64, resolved func(chains *rjmcmc.Result) bool) (*rjmcmc.Result, error) {
 	settings.Seed = e.random(cfg.Stream + "/" + name).Uint64()
-	settings.Enough = func(chains *rjmcmc.Result) bool { return enough(chains, WorstOf(e.Space, chains)) }
+	settings.Enough = func(chains *rjmcmc.Result) bool {
+		density, outcomes := chains.LogDensitySummary(), worstOutcome(e.Space, chains)
+		precise := outcomes.ESS >= cfg.enoughOf(enough) && density.ESS >= checkingESS
+		if cfg.late() {
+			precise = math.Min(outcomes.ESS, density.ESS) >= verdict.DoubtfulESS
+		}
+		return precise && math.Max(outcomes.RHat, density.RHat) <= rHat && resolved(chains)
+	}
 	settings.Progress = func(done, total int) {
 		cfg.report(done/settings.Thin*settings.Chains, total/settings.Thin*settings.Chains)
 	}

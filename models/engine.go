@@ -79,6 +79,9 @@ type Config struct {
 	// BirthsNext says that the caller will run birth-death chains if weights of models are not good
 	// enough. Few rounds of weights then suffice, and no models are drawn from q(m).
 	BirthsNext bool
+	// Found holds the codes of models that other methods found, the most probable first, for chains
+	// over models.
+	Found [][]int32
 	// Late, if not nil, reports whether the time is over: a certificate of few draws, or a sum,
 	// then ends with its results so far.
 	Late func() bool

@@ -53,14 +53,17 @@ type Known struct {
 	// step, the odds of adding or removing every item. It is for models of few items (such as
 	// predictors) among thousands that can replace each other. For such models, chains that propose
 	// one item at a time hardly move, and no known distribution to draw and weight models from is
-	// near the posterior. It needs Evidences.
-	BirthDeath rjmcmc.Collapsed
+	// near the posterior. It needs Evidences. The argument found holds the codes of models that
+	// other methods found, the most probable first. They decide how fast chains mix, and not what
+	// they converge to.
+	BirthDeath func(found [][]int32) rjmcmc.Collapsed
 	// Collapsed is the posterior over models and latent variables, with the parameters integrated
 	// out, or with moves of models that integrate them out. It is for many latent variables, such
 	// as whether each row of data is an outlier. Each likely set of their values is a mode of the
 	// parameters, and there are more modes than a flow can learn or chains over parameters can
-	// visit. It is also for models of few items among thousands whose evidences are estimates.
-	Collapsed rjmcmc.Collapsed
+	// visit. It is also for models of few items among thousands whose evidences are estimates. The
+	// argument is as in BirthDeath.
+	Collapsed func(found [][]int32) rjmcmc.Collapsed
 	// Expand returns log p(y, θ | m) at theta [D]. Unless slope is nil, it writes the first
 	// derivatives along the k coordinates of the model to slope [k], and minus the second
 	// derivatives to curvature [k·k]. Modes are then found without GoMLX graphs, which take a

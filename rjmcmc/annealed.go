@@ -18,6 +18,8 @@ import (
 type AnnealConfig struct {
 	// Groups is the number of independent populations, Particles the number of states of each.
 	Groups, Particles int
+	// Sweeps is the number of sweeps of each state after each increase of the power.
+	Sweeps int
 	// Powers are the powers of the evidences, ascending from 0 to 1. If nil, a separate population
 	// of Particles states chooses them.
 	Powers []float64
@@ -50,8 +52,6 @@ const (
 	// annealedShare is the effective sample size, as a share of the number of states, after each
 	// increase of the power.
 	annealedShare = 0.9
-	// annealedSweeps is the number of sweeps of each state after each increase of the power.
-	annealedSweeps = 2
 	// mostPowers bounds the number of increases. A run reaches it if the evidences of states differ
 	// by orders of magnitude at every power.
 	mostPowers = 2000
@@ -62,7 +62,7 @@ const (
 func Anneal(ctx context.Context, c Collapsed, cfg AnnealConfig) (*Annealed, error) {
 	a := &Annealed{Powers: cfg.Powers, Groups: make([]AnnealedGroup, cfg.Groups)}
 	if a.Powers == nil {
-		p := &annealing{random: stream.Rand(cfg.Seed, "anneal/powers")}
+		p := &annealing{random: stream.Rand(cfg.Seed, "anneal/powers"), sweeps: cfg.Sweeps}
 		if err := p.start(c, cfg.Particles); err != nil {
 			return nil, err
 		}
@@ -76,7 +76,7 @@ func Anneal(ctx context.Context, c Collapsed, cfg AnnealConfig) (*Annealed, erro
 		}
 	}
 	err := parallel.Do(cfg.Groups, func(g int) error {
-		p := &annealing{random: stream.Rand(cfg.Seed, fmt.Sprintf("anneal/%d", g))}
+		p := &annealing{random: stream.Rand(cfg.Seed, fmt.Sprintf("anneal/%d", g)), sweeps: cfg.Sweeps}
 		if err := p.start(c, cfg.Particles); err != nil {
 			return err
 		}
@@ -97,6 +97,7 @@ func Anneal(ctx context.Context, c Collapsed, cfg AnnealConfig) (*Annealed, erro
 // annealing is a population at an intermediate power.
 type annealing struct {
 	random      *rand.Rand
+	sweeps      int // of each state after each increase of the power
 	states      []CollapsedState
 	logEvidence []float64 // log p(y | m, a) of each state [Particles]
 	logWeight   []float64
@@ -131,7 +132,7 @@ func (p *annealing) step(ctx context.Context, power, resampled float64) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		for range annealedSweeps {
+		for range p.sweeps {
 			p.logEvidence[i] = state.Sweep(power, p.random)
 		}
 	}

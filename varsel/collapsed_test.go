@@ -184,7 +184,7 @@ func TestCollapsedAgreesWithSums(t *testing.T) {
 		logEvidence, inclusion := exactPosterior(t, problem)
 		c := problem.Target.collapse()
 
-		annealed, err := rjmcmc.Anneal(t.Context(), c, rjmcmc.AnnealConfig{Groups: 16, Particles: 100, Seed: seed})
+		annealed, err := rjmcmc.Anneal(t.Context(), c, rjmcmc.AnnealConfig{Groups: 16, Particles: 100, Sweeps: 2, Seed: seed})
 		require.NoError(t, err)
 		var means []float64
 		for _, group := range annealed.Groups {

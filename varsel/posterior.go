@@ -7,6 +7,7 @@ import (
 	"github.com/transdim/vti"
 	"github.com/transdim/vti/likelihood"
 	engine "github.com/transdim/vti/models"
+	"github.com/transdim/vti/rjmcmc"
 	"github.com/transdim/vti/varsel/exact"
 	"github.com/transdim/vti/varsel/regression"
 )
@@ -72,8 +73,8 @@ func (p *Problem) known() (known engine.Known) {
 	}
 	if p.Slots != nil {
 		known.Collapsed = p.Slots.augmented()
-	} else {
-		known.Collapsed = p.Target.collapse()
+	} else if c := p.Target.collapse(); c != nil {
+		known.Collapsed = func([][]int32) rjmcmc.Collapsed { return c }
 	}
 	return known
 }

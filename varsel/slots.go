@@ -345,19 +345,21 @@ func (t *SlotTarget) about() [][]float64 {
 }
 
 // birthDeath returns the posterior over models, without coefficients, for a process that adds and
-// removes predictors (births and deaths). It returns nil if predictors have several columns.
-func (t *SlotTarget) birthDeath() rjmcmc.Collapsed {
+// removes predictors (births and deaths), given models found before. It returns nil if predictors
+// have several columns.
+func (t *SlotTarget) birthDeath() func(found [][]int32) rjmcmc.Collapsed {
 	if t.space.Width() != 1 {
 		return nil
 	}
-	return t.base.search().Births(t.code, t.active)
+	return func(found [][]int32) rjmcmc.Collapsed { return t.base.search().Births(t.code, t.active, found) }
 }
 
 // augmented returns the posterior for births and deaths given latent precisions of the rows. It
-// returns nil if predictors have several columns, and as wide.Search.Augmented does.
-func (t *SlotTarget) augmented() rjmcmc.Collapsed {
-	if t.space.Width() != 1 {
+// returns nil if predictors have several columns, and if wide.Search.MayAugment returns false.
+func (t *SlotTarget) augmented() func(found [][]int32) rjmcmc.Collapsed {
+	search := t.base.search()
+	if t.space.Width() != 1 || !search.MayAugment() {
 		return nil
 	}
-	return t.base.search().Augmented(t.code, t.active)
+	return func(found [][]int32) rjmcmc.Collapsed { return search.Augmented(t.code, t.active, found) }
 }

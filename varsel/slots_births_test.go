@@ -43,7 +43,7 @@ func TestBirthDeath(t *testing.T) {
 				exact[i] = math.Exp(logPriorByHand(problem, problem.members(code)) + c.power*(evidences[i]-evidences[0]))
 				total += exact[i]
 			}
-			chains, err := rjmcmc.RunCollapsed(t.Context(), problem.Slots.birthDeath(), space.Slots(), space.MaskRow, rjmcmc.CollapsedConfig{
+			chains, err := rjmcmc.RunCollapsed(t.Context(), problem.Slots.birthDeath()(nil), space.Slots(), space.MaskRow, rjmcmc.CollapsedConfig{
 				Chains: 32, BurnIn: 50, Iterations: 400, Thin: 1, Powers: []float64{c.power}, Seed: 3,
 			})
 			require.NoError(t, err)

@@ -22,8 +22,9 @@ type Products struct {
 	Inner func(j, k int) float64
 	// Row returns the inner products of a column with all columns, which must not be changed.
 	Row func(j int) []float64
-	// Stored reports whether all inner products are stored, so that Inner takes no work.
-	Stored bool
+	// Stored reports whether all inner products are stored, so that Inner takes no work. Kept
+	// reports whether Row always returns stored rows when it is called again.
+	Stored, Kept bool
 	// Linear holds the inner products of the columns with the response [D].
 	Linear []float64
 	// The field squares is the sum of squares of the response in the rows, and beyond the sum of
@@ -54,7 +55,7 @@ const (
 // columns, inner products are computed when they are needed.
 func NewProducts(columns [][]float64, y []float64, beyond float64) *Products {
 	count, rows := len(columns), len(y)
-	p := &Products{Linear: make([]float64, count), Stored: count*count <= mostStored, squares: floats.Dot(y, y), beyond: beyond, leastPivot: rowsPivot, leastLeft: rowsLeft}
+	p := &Products{Linear: make([]float64, count), Stored: count*count <= mostStored, Kept: count*count <= mostKept, squares: floats.Dot(y, y), beyond: beyond, leastPivot: rowsPivot, leastLeft: rowsLeft}
 	for j, column := range columns {
 		p.Linear[j] = floats.Dot(column, y)
 	}

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/transdim/vti/internal/rank"
 	"github.com/transdim/vti/likelihood"
 	"github.com/transdim/vti/rjmcmc"
 	"github.com/transdim/vti/varsel/regression"
@@ -19,14 +18,13 @@ import (
 type augmented struct {
 	*births
 	latent likelihood.Augmented
-	table  []float64 // the design by rows [n·C]
 	offset []float64 // offsets of the linear predictor, with the prior means of the coefficients in every model [n]
 	spare  sync.Pool // of *weightedRows, memory for sweeps
 }
 
 const (
-	// mostAugmented is the largest number of entries of the design for Augmented. A sweep takes
-	// about five milliseconds at this size.
+	// mostAugmented is the largest number of entries of the columns of a sweep for Augmented. A
+	// sweep takes about five milliseconds at this size.
 	mostAugmented = 1 << 19
 	// augmentedTime is the time of births and deaths in a sweep (see sweepTime). It is short, since
 	// other models become probable only with other precisions. Half and twice this value give the
@@ -34,69 +32,49 @@ const (
 	augmentedTime = 0.5
 )
 
+// MayAugment reports whether the likelihood is a mixture of normal densities, and whether there are
+// few enough rows for Augmented.
+func (s Search) MayAugment() bool {
+	_, ok := s.Responses.Likelihood.(likelihood.Augmented)
+	return ok && len(s.Responses.Y)*min(s.Design.Dim(), oftenColumns+rareColumns) <= mostAugmented
+}
+
 // Augmented returns the posterior over models and parameters, for births and deaths given latent
-// precisions of the rows. It is for predictors of one column each. The functions code and active
-// are as in Births. It returns nil if the likelihood is not a mixture of normal densities, or if
-// the design is too large.
-func (s Search) Augmented(code func(model []int) []int32, active func(code []int32) regression.Active) rjmcmc.Collapsed {
-	latent, ok := s.Responses.Likelihood.(likelihood.Augmented)
+// precisions of the rows. It is for predictors of one column each. The arguments are as in Births.
+// MayAugment must return true.
+func (s Search) Augmented(code func(model []int) []int32, active func(code []int32) regression.Active, found [][]int32) rjmcmc.Collapsed {
 	n := len(s.Responses.Y)
-	if !ok || n*s.Design.Dim() > mostAugmented {
-		return nil
+	a := &augmented{births: s.births(code, active, found), latent: s.Responses.Likelihood.(likelihood.Augmented), offset: make([]float64, n)}
+	a.start = func(model []int, random *rand.Rand) (birthStart, error) {
+		s := &augmentedState{augmented: a, eta: make([]float64, n)}
+		s.draw(model, random)
+		return s, nil
 	}
-	a := &augmented{births: s.births(code, active), latent: latent, table: make([]float64, n*s.Design.Dim()), offset: make([]float64, n)}
 	a.spare.New = func() any { return a.weighted() }
 	copy(a.offset, s.Offset)
-	for i := range n {
-		row, mean := a.table[i*a.columns:(i+1)*a.columns], 0.0
-		for c := range row {
-			row[c] = s.Columns[c][i]
-			if c < a.fixed {
-				mean += s.Mean[c] * row[c]
-			}
-		}
-		a.offset[i] += mean
+	for c, column := range s.Columns[:a.fixed] {
+		vectors.AddScaled(a.offset, a.offset, column, s.Mean[c])
 	}
 	return a
-}
-
-// Prior draws a model and its parameters from the prior.
-func (a *augmented) Prior(random *rand.Rand) (rjmcmc.CollapsedState, error) {
-	return a.state(a.drawModel(random), random), nil
-}
-
-// Far draws a model of the largest size, and its parameters from the prior.
-func (a *augmented) Far(random *rand.Rand) (rjmcmc.CollapsedState, error) {
-	return a.state(random.Perm(a.columns - a.fixed)[:a.slots], random), nil
 }
 
 // augmentedState is a model with its parameters.
 type augmentedState struct {
 	*augmented
-	members    []int     // columns of the members of the model, the fixed columns first
+	birthModel
 	theta      []float64 // coefficients of the members, less their prior means
-	logSigma   float64
 	eta        []float64 // linear predictor [n]
 	logDensity float64   // log p(y | m, θ)
 }
 
-func (a *augmented) state(model []int, random *rand.Rand) *augmentedState {
-	s := &augmentedState{augmented: a, eta: make([]float64, len(a.offset))}
-	s.draw(model, random)
-	return s
-}
-
 // draw makes model the model of the state, and draws its parameters from the prior.
 func (s *augmentedState) draw(model []int, random *rand.Rand) {
-	s.members, s.theta, s.logSigma = rank.UpTo(s.fixed), nil, s.target.LogScale
-	for _, predictor := range model {
-		s.members = append(s.members, s.fixed+predictor)
-	}
+	s.birthModel, s.theta = s.with(model), nil
 	for _, c := range s.members {
 		s.theta = append(s.theta, s.target.SD[c]*random.NormFloat64())
 	}
 	if scale := s.target.Scale; scale >= 0 {
-		s.logSigma = s.target.Mean[scale] + s.target.SD[scale]*random.NormFloat64()
+		s.logSigma += s.target.SD[scale] * random.NormFloat64()
 	}
 	s.predict()
 }
@@ -128,7 +106,8 @@ func (s *augmentedState) Sweep(power float64, random *rand.Rand) (logDensity flo
 	if math.IsInf(b.evidenceAt(b.logSigma), -1) {
 		return math.NaN()
 	}
-	s.members, s.logSigma, s.theta = append(s.members[:0], b.members...), b.logSigma, s.theta[:0]
+	b.end(&s.birthModel)
+	s.theta = s.theta[:0]
 	for _, mean := range b.projected {
 		s.theta = append(s.theta, mean+math.Exp(b.logSigma)*random.NormFloat64())
 	}

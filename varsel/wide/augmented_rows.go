@@ -3,35 +3,25 @@ package wide
 import (
 	"math"
 	"math/rand/v2"
-	"slices"
 
 	"github.com/transdim/vti/internal/kernel"
-	"github.com/transdim/vti/internal/rank"
 )
 
-// fewColumns is the largest number of columns whose inner products are all computed in every sweep.
-// The work is then less than the work of a separate product for each birth. Half and twice this
-// number give the same answers (docs/benchmarks/constants.md).
-const fewColumns = 48
-
-// weightedRows is the memory of a sweep of an augmentedState: a model for births and deaths, with
-// the moments of a table whose rows are weighted by latent precisions.
+// weightedRows is the memory of a sweep of an augmentedState: births and deaths, with the moments
+// of a table whose rows are weighted by latent precisions.
 type weightedRows struct {
 	*augmented
-	given             *birthState
-	precision, linear []float64         // of each row, from the likelihood [n]
-	at                map[int][]float64 // inner products of some columns with all columns
-	spares            [][]float64       // memory for them
-	used              int               // number of spares in use
+	given             *birthProcess
+	precision, linear []float64 // of each row, from the likelihood [n]
+	columns, rows     []float64 // the table of the columns of the sweep, by columns [S·n] and by rows [n·S]
 
-	plans                              map[int]*kernel.ProductPlan[float64] // by the number of members
-	weighted, ofMembers, shared, local []float64                            // memory of products
+	weighted, ofMembers, shared, local []float64 // memory of products
 }
 
 func (a *augmented) weighted() *weightedRows {
 	n := len(a.offset)
-	w := &weightedRows{augmented: a, precision: make([]float64, n), linear: make([]float64, n), at: map[int][]float64{}, plans: map[int]*kernel.ProductPlan[float64]{}}
-	w.given = a.empty(&moments{row: w.row, norms: make([]float64, a.columns)})
+	w := &weightedRows{augmented: a, precision: make([]float64, n), linear: make([]float64, n), given: &birthProcess{births: a.births}}
+	w.given.row = w.row
 	return w
 }
 
@@ -39,7 +29,7 @@ func (a *augmented) weighted() *weightedRows {
 // of s with all odds. It returns false if rounding errors are too large.
 func (w *weightedRows) set(s *augmentedState, power float64, random *rand.Rand) (precise bool) {
 	b, r := w.given, w.target.Responses
-	m, scale := b.moments, math.Exp(s.logSigma)
+	m, scale := &b.moments, math.Exp(s.logSigma)
 	m.size, m.total = 0, 0
 	for i, y := range r.Y {
 		rowPower := power
@@ -52,79 +42,48 @@ func (w *weightedRows) set(s *augmentedState, power float64, random *rand.Rand) 
 			m.size += w.linear[i] * w.linear[i] / w.precision[i]
 		}
 	}
-	w.used = 0
-	clear(w.at)
-	for _, c := range b.members {
-		b.memberIndex[c] = -1
-	}
-	b.members, b.rowsOf, b.logSigma = b.members[:0], b.rowsOf[:0], s.logSigma
-	w.products(s.members)
-	for _, c := range s.members {
-		b.join(c)
-	}
-	return b.refresh()
+	b.begin(&s.birthModel, random)
+	w.products(len(s.members))
+	return b.enter(len(s.members))
 }
 
-// products computes, in one product of matrices, the inner products of all columns with the
-// responses and with each of members, and the squared length of each column. If there are few
-// columns it computes the inner products of all of them.
-func (w *weightedRows) products(members []int) {
-	n, count, all := len(w.precision), w.columns, w.columns <= fewColumns
-	if all {
-		members = rank.UpTo(count)
+// products copies the columns of the sweep. In one product of matrices it computes the inner
+// products of all of them with the responses and with each of the members, which are the first
+// columns. It also computes the squared length of each column.
+func (w *weightedRows) products(members int) {
+	b, n := w.given, len(w.precision)
+	count := len(b.columns)
+	w.columns, w.rows = resized(w.columns, count*n), resized(w.rows, count*n)
+	for k, c := range b.columns {
+		copy(w.columns[k*n:], w.target.Columns[c])
 	}
-	k := len(members)
-	if w.plans[k] == nil {
-		w.plans[k] = kernel.NewProductPlan[float64](kernel.Detect(), k+1, n, count, nil, nil)
+	vectors.Transpose(w.rows, count, w.columns, n, count, n)
+	w.weighted, w.ofMembers = resized(w.weighted, (members+1)*n), resized(w.ofMembers, (members+1)*count)
+	copy(w.weighted[members*n:], w.linear)
+	for k := range members {
+		vectors.Mul(w.weighted[k*n:(k+1)*n], w.precision, w.columns[k*n:(k+1)*n])
 	}
-	plan := w.plans[k]
-	scratch := func(numbers *[]float64, n int) []float64 {
-		*numbers = slices.Grow((*numbers)[:0], n)[:n]
-		return *numbers
+	plan := kernel.NewProductPlan[float64](kernel.Detect(), members+1, n, count, nil, nil)
+	w.shared, w.local = resized(w.shared, plan.SharedScratch()), resized(w.local, plan.LocalScratch())
+	plan.Run(kernel.Dense(w.ofMembers, members+1, count), kernel.Dense(w.weighted, members+1, n), kernel.Dense(w.rows, n, count), false, nil, w.shared, w.local)
+	for k := range members {
+		b.rows[k] = append(b.newRow(), w.ofMembers[k*count:(k+1)*count]...)
 	}
-	weighted, sums := scratch(&w.weighted, (k+1)*n), scratch(&w.ofMembers, (k+1)*count)
-	copy(weighted[k*n:], w.linear)
-	for a, c := range members {
-		vectors.Mul(weighted[a*n:(a+1)*n], w.precision, w.target.Columns[c])
-		w.at[c] = sums[a*count : (a+1)*count]
-	}
-	plan.Run(kernel.Dense(sums, k+1, count), kernel.Dense(weighted, k+1, n), kernel.Dense(w.table, n, count), false, nil,
-		scratch(&w.shared, plan.SharedScratch()), scratch(&w.local, plan.LocalScratch()))
-	m := w.given.moments
-	m.along = sums[k*count:]
-	if all {
-		for c := range m.norms {
-			m.norms[c] = w.at[c][c]
-		}
-		return
-	}
-	clear(m.norms)
-	for b := range w.given.sums {
-		first, last := w.given.block(b)
-		norms, squares := m.norms[first:last], w.given.work[:last-first]
-		for i, precision := range w.precision {
-			row := w.table[i*count:][first:last]
-			vectors.Mul(squares, row, row)
-			vectors.AddScaled(norms, norms, squares, precision)
-		}
+	copy(b.along, w.ofMembers[members*count:])
+	clear(b.norms)
+	for i, precision := range w.precision {
+		row := w.rows[i*count : (i+1)*count]
+		vectors.Mul(b.work, row, row)
+		vectors.AddScaled(b.norms, b.norms, b.work, precision)
 	}
 }
 
-// row returns the inner products of column c with all columns, with each row of the table weighted
-// by its precision.
-func (w *weightedRows) row(c int) []float64 {
-	row, known := w.at[c]
-	if !known {
-		if w.used == len(w.spares) {
-			w.spares = append(w.spares, make([]float64, w.columns))
-		}
-		row = w.spares[w.used]
-		w.used++
-		clear(row)
-		for i, x := range w.target.Columns[c] {
-			vectors.AddScaled(row, row, w.table[i*w.columns:(i+1)*w.columns], w.precision[i]*x)
-		}
-		w.at[c] = row
+// row sets row to the inner products of column c with all columns of the sweep, with each row of
+// the table weighted by its precision.
+func (w *weightedRows) row(c int, row []float64) {
+	n, count := len(w.precision), len(row)
+	clear(row)
+	for i, x := range w.columns[c*n : (c+1)*n] {
+		vectors.AddScaled(row, row, w.rows[i*count:(i+1)*count], w.precision[i]*x)
 	}
-	return row
 }

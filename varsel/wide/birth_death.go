@@ -9,50 +9,59 @@ import (
 
 	"gonum.org/v1/gonum/floats"
 
-	"github.com/transdim/vti/internal/dense"
 	"github.com/transdim/vti/internal/kernel"
+	"github.com/transdim/vti/internal/rank"
 	"github.com/transdim/vti/rjmcmc"
 	"github.com/transdim/vti/space"
 	"github.com/transdim/vti/varsel/design"
 	"github.com/transdim/vti/varsel/regression"
 )
 
-// births is the posterior over models and log σ of a Gaussian response, sampled by a process in
-// continuous time. A predictor in the model is removed (dies) at rate 1, and every other predictor
-// is added (born) at a rate equal to its posterior odds given the model. These rates satisfy
-// detailed balance. The process leaves a poor model quickly, by some jump, so that time in which
-// hardly anything can happen costs no computation. With models weighted by their durations, the
-// jumps are the tempered Gibbs sampler of Zanella and Roberts (2019). After a jump, new odds take
-// one multiplication for each pair of a predictor and a member of the model, given inner products.
+// births holds what births and deaths of all responses share. Births and deaths are a process in
+// continuous time, given the noise scale σ. A predictor in the model is removed (dies) at rate 1,
+// and every other predictor is added (born) at a rate equal to its posterior odds given the model.
+// These rates satisfy detailed balance. The process leaves a poor model quickly, by some jump, so
+// that time in which hardly anything can happen costs no computation. With models weighted by their
+// durations, the jumps are the tempered Gibbs sampler of Zanella and Roberts (2019). After a jump,
+// new odds take one multiplication for each pair of a predictor and a member of the model, given
+// inner products.
 type births struct {
-	target  Search
-	code    func(model []int) []int32            // code of a model
-	active  func(code []int32) regression.Active // the coefficients of the model of a code
-	moments *moments
-	prior   space.LogTerms
-	terms   []float64 // the log prior odds of each column, apart from the size of the model [C]; nil if all are 0
-	weights []float64 // exponentials of terms [C]
-	columns int       // number of columns
-	fixed   int       // number of columns in every model, the first ones; the column of each predictor follows
-	slots   int       // largest number of predictors
-	spare   sync.Pool // of *modelOdds, memory for models
-	slab    float64   // prior variance of the coefficient of a predictor
+	target      Search
+	code        func(model []int) []int32            // code of a model
+	active      func(code []int32) regression.Active // the coefficients of the model of a code
+	found       [][]int32                            // codes of models found before, the most probable first
+	prior       space.LogTerms
+	columns     int                                                      // number of columns
+	fixed       int                                                      // number of columns in every model, the first ones; the column of each predictor follows
+	slots       int                                                      // largest number of predictors
+	slab        float64                                                  // prior variance of the coefficient of a predictor
+	start       func(model []int, random *rand.Rand) (birthStart, error) // returns a state with a model of predictors
+	findSubsets sync.Once
+	subsets     // of columns for sweeps
 }
 
-// moments holds what births and deaths use of the rows of a table.
+// moments holds what births and deaths use of the rows of a table, for the columns of a sweep.
 type moments struct {
-	row   func(c int) []float64 // returns the inner products of a column with all columns [C]
-	norms []float64             // squared lengths of the columns [C]
-	along []float64             // inner products of the columns with the responses less the prior mean [C]
-	size  float64               // squared length of the responses less the prior mean, including responses that no column explains
-	total float64               // number of observations
+	row   func(c int, row []float64) // sets row to the inner products of a column with all columns [S]
+	norms []float64                  // squared lengths of the columns [S]
+	along []float64                  // inner products of the columns with the responses less the prior mean [S]
+	size  float64                    // squared length of the responses less the prior mean, including responses that no column explains
+	total float64                    // number of observations
+}
+
+// gaussian is the posterior over models and log σ of a Gaussian response.
+type gaussian struct {
+	*births
+	known *design.Products
+	all   moments   // of all columns, without their row
+	spare sync.Pool // of *birthProcess, memory for sweeps
 }
 
 // Settings of the process. Half and twice these values give the same answers
 // (docs/benchmarks/constants.md).
 const (
 	// sweepTime is the time of the process in a sweep, where predictors are removed at rate 1.
-	sweepTime = 2
+	sweepTime = 4
 	// After the process, log σ makes sigmaSteps Metropolis steps with standard deviation sigmaStep.
 	sigmaSteps, sigmaStep = 4, 0.25
 	// jumpError is the largest accepted error of a log evidence from the updates of a sweep, in
@@ -65,15 +74,26 @@ var vectors = kernel.VectorsOf[float64](kernel.Detect())
 // Births returns the posterior over models of a Gaussian response, with coefficients integrated
 // out, for a process that adds and removes predictors (births and deaths). It is for predictors of
 // one column each. The function code returns the code of a model, and active the coefficients of
-// the model of a code.
-func (s Search) Births(code func(model []int) []int32, active func(code []int32) regression.Active) rjmcmc.Collapsed {
+// the model of a code. The argument found holds the codes of models found before, the most probable
+// first, whose members are considered in every sweep.
+func (s Search) Births(code func(model []int) []int32, active func(code []int32) regression.Active, found [][]int32) rjmcmc.Collapsed {
 	fixed, columns := len(s.Design.Always), s.Columns[:s.Design.Dim()]
 	known := s.Products
 	if known == nil {
 		known = design.NewProducts(columns, s.Responses.Y, 0)
 	}
-	m := &moments{
-		row: known.Row, norms: make([]float64, len(columns)), along: make([]float64, len(columns)),
+	g := &gaussian{births: s.births(code, active, found), known: known}
+	g.start = func(model []int, random *rand.Rand) (birthStart, error) {
+		state, p := &gaussianState{g, g.with(model)}, g.spare.Get().(*birthProcess)
+		defer g.spare.Put(p)
+		if !state.begin(p, random) {
+			return nil, fmt.Errorf("the columns of a model of %d predictors are too nearly dependent for births and deaths", len(model))
+		}
+		return state, nil
+	}
+	g.spare.New = func() any { return &birthProcess{births: g.births} }
+	g.all = moments{
+		norms: make([]float64, len(columns)), along: make([]float64, len(columns)),
 		size: s.Responses.Residual, total: float64(len(s.Responses.Y) + s.Responses.More),
 	}
 	rest := slices.Clone(s.Responses.Y)
@@ -81,34 +101,49 @@ func (s Search) Births(code func(model []int) []int32, active func(code []int32)
 		floats.AddScaled(rest, -s.Mean[j], column)
 	}
 	for c, column := range columns {
-		m.norms[c], m.along[c] = known.Inner(c, c), floats.Dot(column, rest)
+		g.all.norms[c], g.all.along[c] = known.Inner(c, c), floats.Dot(column, rest)
 	}
 	for _, r := range rest {
-		m.size += r * r
+		g.all.size += r * r
 	}
-	b := s.births(code, active)
-	b.moments = m
-	return b
+	return g
 }
 
-// births returns births and deaths without moments.
-func (s Search) births(code func(model []int) []int32, active func(code []int32) regression.Active) *births {
+func (s Search) births(code func(model []int) []int32, active func(code []int32) regression.Active, found [][]int32) *births {
 	fixed := len(s.Design.Always)
 	b := &births{
-		target: s, code: code, active: active, prior: s.prior(), columns: s.Design.Dim(), fixed: fixed, slots: s.limit(),
+		target: s, code: code, active: active, found: found, prior: s.prior(), columns: s.Design.Dim(), fixed: fixed, slots: s.limit(),
 		slab: s.SD[fixed] * s.SD[fixed],
 	}
-	if b.prior.Members != nil {
-		b.terms = append(make([]float64, fixed), b.prior.Members...)
-		b.weights = make([]float64, len(b.terms))
-		vectors.Exp(b.weights, b.terms)
-	}
+	b.setOften(rank.UpTo(b.columns), 0)
 	return b
 }
 
-// Prior draws a model from the prior, with log σ at its prior mean.
+// birthModel is a model with a noise scale.
+type birthModel struct {
+	members  []int // columns of the members of the model, the fixed columns first
+	logSigma float64
+}
+
+func (m *birthModel) present() []int { return m.members }
+
+// with returns the model with the fixed columns and the given predictors, and log σ at its prior
+// mean or known value.
+func (b *births) with(model []int) birthModel {
+	m := birthModel{members: rank.UpTo(b.fixed), logSigma: b.target.LogScale}
+	for _, predictor := range model {
+		m.members = append(m.members, b.fixed+predictor)
+	}
+	if b.target.Scale >= 0 {
+		m.logSigma = b.target.Mean[b.target.Scale]
+	}
+	return m
+}
+
+// Prior draws a state from the prior, with log σ at its prior mean if the state has no parameters.
 func (b *births) Prior(random *rand.Rand) (rjmcmc.CollapsedState, error) {
-	return b.state(b.drawModel(random))
+	b.findSubsets.Do(b.pilot)
+	return b.start(b.drawModel(random), random)
 }
 
 func (b *births) drawModel(random *rand.Rand) (model []int) {
@@ -120,242 +155,61 @@ func (b *births) drawModel(random *rand.Rand) (model []int) {
 	return model
 }
 
-// Far draws a model of the largest size.
+// Far draws a model of the largest size, with parameters from the prior.
 func (b *births) Far(random *rand.Rand) (rjmcmc.CollapsedState, error) {
-	return b.state(random.Perm(b.columns - b.fixed)[:b.slots])
+	b.findSubsets.Do(b.pilot)
+	return b.start(b.largestModel(random), random)
 }
 
-// state returns the model with the given predictors, and log σ at its prior mean or known value.
-func (b *births) state(model []int) (*birthState, error) {
-	s := b.empty(b.moments)
-	s.beginVisits()
-	for c := range b.fixed {
-		s.join(c)
+func (b *births) largestModel(random *rand.Rand) []int {
+	return random.Perm(b.columns - b.fixed)[:b.slots]
+}
+
+// gaussianState is a state of a chain over models.
+type gaussianState struct {
+	*gaussian
+	birthModel
+}
+
+// begin makes a sweep begin at the model of the state. It returns false if rounding errors are too
+// large.
+func (s *gaussianState) begin(p *birthProcess, random *rand.Rand) (precise bool) {
+	p.begin(&s.birthModel, random)
+	p.size, p.total = s.all.size, s.all.total
+	for k, c := range p.columns {
+		p.norms[k], p.along[k] = s.all.norms[c], s.all.along[c]
 	}
-	for _, predictor := range model {
-		s.join(b.fixed + predictor)
-	}
-	if !s.refresh() {
-		return nil, fmt.Errorf("the columns of a model of %d predictors are too nearly dependent for births and deaths", len(model))
-	}
-	return s, nil
-}
-
-// empty returns a state without a model.
-func (b *births) empty(m *moments) *birthState {
-	s := &birthState{births: b, moments: m, memberIndex: slices.Repeat([]int{-1}, b.columns), logSigma: b.target.LogScale}
-	if b.target.Scale >= 0 {
-		s.logSigma = b.target.Mean[b.target.Scale]
-	}
-	s.modelOdds, s.work, s.other = newModelOdds(b.columns), make([]float64, oddsBlock), make([]float64, oddsBlock)
-	return s
-}
-
-// birthState is a model with a noise scale.
-type birthState struct {
-	*births
-	*moments
-	*modelOdds                                       // of the model
-	visited                    map[uint64]*modelOdds // models of the present sweep, by their keys
-	members                    []int                 // columns of the members of the model, the fixed columns first
-	rowsOf                     [][]float64
-	memberIndex                []int // index of each column in members, or −1
-	logSigma                   float64
-	work, other                []float64    // scratch [oddsBlock]
-	factor                     dense.Factor // Cholesky factor for the members, kept in triangle
-	triangle, projected, inner []float64
-}
-
-func (s *birthState) join(c int) {
-	s.memberIndex[c] = len(s.members)
-	s.members, s.rowsOf = append(s.members, c), append(s.rowsOf, s.row(c))
-}
-
-func (s *birthState) leave(c int) {
-	k := len(s.members) - 1
-	last, at := s.members[k], s.memberIndex[c]
-	s.members[at], s.rowsOf[at], s.memberIndex[last] = last, s.rowsOf[k], at
-	s.members, s.rowsOf, s.memberIndex[c] = s.members[:k], s.rowsOf[:k], -1
-}
-
-// variance returns the prior variance of a column.
-func (s *birthState) variance(c int) float64 {
-	return s.target.SD[c] * s.target.SD[c]
-}
-
-// rates sets odds and sums to numbers in proportion to the odds of adding each column, with the
-// evidence raised to the argument power. It returns the sum of the odds themselves.
-func (s *birthState) rates(power float64) float64 {
-	sizes, k := s.prior.Sizes, len(s.members)-s.fixed
-	if k == s.slots || math.IsInf(sizes[k+1], -1) {
-		return 0
-	}
-	if s.sum = s.setOdds(power, 0); !(s.sum <= mostBirthOdds) {
-		most := math.Inf(-1)
-		for b := range s.sums {
-			most = max(most, vectors.MaxOf(s.logFactors(b, power)))
-		}
-		s.sum = s.setOdds(power, most-math.Log(mostBirthOdds))
-	}
-	return s.sum * math.Exp(sizes[k+1]-sizes[k])
-}
-
-const (
-	// mostBirthOdds bounds the sum of the odds of adding columns, apart from the prior of the
-	// model's size. If the sum is larger, all odds are divided by the same number and stay in
-	// proportion. No member is then removed before the next column is added.
-	mostBirthOdds = 1e260
-	// oddsBlock is the number of columns that are updated at a time, so that their numbers stay in
-	// the fastest cache.
-	oddsBlock = 512
-)
-
-// setOdds sets odds and sums to the Bayes factors for adding each column, times the weight that the
-// prior gives to the column, divided by exp(shift). Members get 0. It returns the sum.
-func (s *birthState) setOdds(power, shift float64) (sum float64) {
-	for b := range s.sums {
-		first, last := s.block(b)
-		odds := s.odds[first:last]
-		if power == 1 && shift == 0 { // a square root takes less time than a logarithm
-			vectors.ExpRatio(odds, s.linear[first:last], s.grown[first:last], s.slab/2)
-			if s.weights != nil {
-				vectors.Mul(odds, odds, s.weights[first:last])
+	p.row = func(k int, row []float64) {
+		column := p.columns[k]
+		if !s.known.Kept && s.isRare[column] {
+			for i, c := range p.columns {
+				row[i] = s.known.Inner(column, c)
 			}
-		} else {
-			vectors.AddScalar(odds, s.logFactors(b, power), -shift)
-			vectors.Exp(odds, odds)
+			return
 		}
-		s.setMembers(b, 0)
-		s.sums[b] = vectors.Sum(odds)
-		sum += s.sums[b]
-	}
-	return sum
-}
-
-// logFactors sets the odds of block b to the logs of Bayes factors for adding each column, times
-// power, plus the terms of the prior, and returns them.
-func (s *birthState) logFactors(b int, power float64) []float64 {
-	first, last := s.block(b)
-	logs, work := s.odds[first:last], s.work[:last-first]
-	vectors.Mul(logs, s.linear[first:last], s.linear[first:last])
-	vectors.Div(logs, logs, s.grown[first:last])
-	vectors.Log(work, s.grown[first:last])
-	vectors.AddScaled(logs, logs, work, -1/s.slab)
-	vectors.MulScalar(logs, logs, power*s.slab/2)
-	if s.terms != nil {
-		vectors.AddScaled(logs, logs, s.terms[first:last], 1)
-	}
-	s.setMembers(b, math.Inf(-1))
-	return logs
-}
-
-// setMembers sets the odds of all members of the model in block b to the argument odds.
-func (s *birthState) setMembers(b int, odds float64) {
-	first, last := s.block(b)
-	for _, c := range s.members {
-		if first <= c && c < last {
-			s.odds[c] = odds
+		all := s.known.Row(column)
+		for i, c := range p.columns {
+			row[i] = all[c]
 		}
 	}
-}
-
-// block returns the numbers of the first column of block b, and of the first column after it.
-func (s *birthState) block(b int) (first, last int) {
-	return b * oddsBlock, min((b+1)*oddsBlock, len(s.odds))
-}
-
-// pick returns a column, drawn in proportion to the odds by a uniform number u below 1.
-func (s *birthState) pick(u float64) int {
-	picked := -1
-	u *= s.sum
-	for b, sum := range s.sums {
-		if u >= sum && b+1 < len(s.sums) {
-			u -= sum
-			continue
-		}
-		first, last := s.block(b)
-		for c, odds := range s.odds[first:last] {
-			if odds > 0 {
-				picked = first + c
-				if u -= odds; u < 0 {
-					return picked
-				}
-			}
-		}
-	}
-	return picked
+	return p.enter(len(s.members))
 }
 
 // Sweep runs the process for sweepTime, and then moves the noise scale.
-func (s *birthState) Sweep(power float64, random *rand.Rand) (logEvidence float64) {
-	if !s.run(sweepTime, power, random) {
+func (s *gaussianState) Sweep(power float64, random *rand.Rand) (logEvidence float64) {
+	p := s.spare.Get().(*birthProcess)
+	defer s.spare.Put(p)
+	if !s.begin(p, random) || !p.run(sweepTime, power, random) {
 		return math.NaN()
 	}
-	s.moveScale(power, random)
-	if !s.refresh() {
-		return math.NaN()
-	}
-	return s.logEvidence
-}
-
-// run runs the process for the argument duration. It returns false if rounding errors are too
-// large.
-func (s *birthState) run(duration, power float64, random *rand.Rand) (precise bool) {
-	began := s.modelOdds
-	s.beginVisits()
-	for left := duration; ; {
-		if !s.rated {
-			s.rate, s.rated = s.rates(power), true
-		}
-		births, deaths := s.rate, float64(len(s.members)-s.fixed)
-		if math.IsNaN(births) { // rounding errors exceed the part of a column that the model does not explain; the caller reports this
-			return false
-		}
-		if left -= random.ExpFloat64() / (births + deaths); left < 0 || births+deaths == 0 {
-			break
-		}
-		if u := random.Float64() * (births + deaths); u < deaths {
-			s.flip(s.members[s.fixed+int(u)])
-		} else if c := s.pick((u - deaths) / births); c >= 0 {
-			s.flip(c)
-		}
-	}
-	updated := s.logEvidence
-	s.endVisits(began)
-	s.logEvidence = s.evidenceAt(s.logSigma)
-	return math.Abs(updated-s.logEvidence) <= jumpError
-}
-
-// moveScale moves the noise scale given the model, by Metropolis steps.
-func (s *birthState) moveScale(power float64, random *rand.Rand) {
-	bits := s.target
-	if bits.Scale < 0 {
-		return
-	}
-	logPrior := func(logSigma float64) float64 {
-		standard := (logSigma - bits.Mean[bits.Scale]) / bits.SD[bits.Scale]
-		return -0.5 * standard * standard
-	}
-	for range sigmaSteps {
-		to := s.logSigma + sigmaStep*random.NormFloat64()
-		evidence := s.evidenceAt(to)
-		if -random.ExpFloat64() < power*(evidence-s.logEvidence)+logPrior(to)-logPrior(s.logSigma) {
-			s.logSigma, s.logEvidence = to, evidence
-		}
-	}
+	p.moveScale(power, random)
+	p.end(&s.birthModel)
+	return p.logEvidence
 }
 
 // Clone returns a copy.
-func (s *birthState) Clone() rjmcmc.CollapsedState {
-	c := *s
-	odds := *s.modelOdds
-	c.modelOdds = &odds
-	for _, numbers := range []*[]float64{&c.grown, &c.linear, &c.odds, &c.sums, &c.work, &c.other} {
-		*numbers = slices.Clone(*numbers)
-	}
-	c.members, c.rowsOf, c.memberIndex = slices.Clone(s.members), slices.Clone(s.rowsOf), slices.Clone(s.memberIndex)
-	c.triangle, c.projected, c.inner, c.visited = nil, nil, nil, nil
-	return &c
+func (s *gaussianState) Clone() rjmcmc.CollapsedState {
+	return &gaussianState{s.gaussian, birthModel{slices.Clone(s.members), s.logSigma}}
 }
 
 // model returns the predictors of the model with the given columns, and log p(m).
@@ -370,7 +224,7 @@ func (b *births) model(members []int) (predictors []int, logPrior float64) {
 
 // Draw writes the model to code, and to theta a draw of the coefficients and the noise scale given
 // the model. The noise scale of the state is not used.
-func (s *birthState) Draw(random *rand.Rand, code []int32, theta []float64) (logDensity float64, err error) {
+func (s *gaussianState) Draw(random *rand.Rand, code []int32, theta []float64) (logDensity float64, err error) {
 	members, logPrior := s.model(s.members)
 	copy(code, s.code(members))
 	model := s.active(code)

@@ -36,7 +36,7 @@ func BenchmarkSweep(b *testing.B) {
 	}
 	search := searchOf(design.OfColumns(x, y, likelihood.GaussianKind), 0)
 	search.Prior.MaxSize = size
-	process := search.Births(nil, nil)
+	process := search.Births(nil, nil, nil)
 	for _, power := range []float64{1, 0.8} {
 		b.Run(fmt.Sprintf("power %g", power), func(b *testing.B) {
 			random := rand.New(rand.NewPCG(1, 2))
@@ -48,7 +48,7 @@ func BenchmarkSweep(b *testing.B) {
 			jumps := 0
 			for b.Loop() {
 				s.Sweep(power, random)
-				jumps += len(s.(*birthState).members)
+				jumps += len(s.(*gaussianState).members)
 			}
 			b.ReportMetric(float64(jumps)/float64(b.N), "members")
 		})

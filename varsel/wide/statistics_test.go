@@ -62,11 +62,11 @@ func TestKnownInnerProductsAreThoseOfTheRows(t *testing.T) {
 			}
 			require.Equal(t, len(a.bestTriples(9)), len(b.bestTriples(9)))
 		}
-		a, b := rows.Births(nil, nil).(*births), known.Births(nil, nil).(*births)
-		require.InDeltaSlice(t, a.moments.norms, b.moments.norms, 1e-8)
-		require.InDeltaSlice(t, a.moments.along, b.moments.along, 1e-8)
-		for c := range a.moments.norms {
-			require.InDeltaSlice(t, a.moments.row(c)[:1+p], b.moments.row(c)[:1+p], 1e-10)
+		a, b := rows.Births(nil, nil, nil).(*gaussian), known.Births(nil, nil, nil).(*gaussian)
+		require.InDeltaSlice(t, a.all.norms, b.all.norms, 1e-8)
+		require.InDeltaSlice(t, a.all.along, b.all.along, 1e-8)
+		for c := range a.all.norms {
+			require.InDeltaSlice(t, a.known.Row(c)[:1+p], b.known.Row(c)[:1+p], 1e-10)
 		}
 	}
 }
