@@ -213,10 +213,13 @@ func (s *solver) next(ctx context.Context, now SolveRound, visited *models.Visit
 	return s.trainNext(why)
 }
 
-// refit fits q(m) to the models found, and continues with weights of draws from it.
+// refit fits q(m) to the models found, and continues with weights of draws from it. If the time is
+// over, q(m) stays as it was.
 func (s *solver) refit(ctx context.Context, visited *models.Visited, why string) error {
 	s.t.Deferred, s.plan.Unfitted = nil, 0
-	if err := visited.Fit(ctx); err != nil {
+	limited, cancel := s.time.Context(ctx, budget.Whole)
+	defer cancel()
+	if err := visited.Fit(limited); err != nil && (ctx.Err() != nil || !errors.Is(err, context.DeadlineExceeded)) {
 		return s.stopped(err)
 	}
 	return s.setStage(checking, Refining, why, fmt.Sprintf("fitting q(m) to the %s found", english.Count(visited.Len(), "model")))
