@@ -118,7 +118,7 @@ func (e *Engine) chainsUntil(ctx context.Context, target rjmcmc.Collapsed, cfg C
 	settings.Seed = e.random(cfg.Stream + "/" + name).Uint64()
 	settings.Enough = func(chains *rjmcmc.Result) bool {
 		density, outcomes := chains.LogDensitySummary(), worstOutcome(e.Space, chains)
-		precise := outcomes.ESS >= cfg.enoughOf(enough) && density.ESS >= checkingESS
+		precise := outcomes.ESS >= cfg.enoughOf(enough) && density.ESS >= math.Min(cfg.enoughOf(enough), checkingESS)
 		if cfg.late() {
 			precise = math.Min(outcomes.ESS, density.ESS) >= verdict.DoubtfulESS
 		}

@@ -23,7 +23,7 @@ type Products struct {
 	// Row returns the inner products of a column with all columns, which must not be changed.
 	Row func(j int) []float64
 	// Stored reports whether all inner products are stored, so that Inner takes no work. Kept
-	// reports whether Row always returns stored rows when it is called again.
+	// reports whether rows are stored as Row returns them, so that a second call takes no work.
 	Stored, Kept bool
 	// Linear holds the inner products of the columns with the response [D].
 	Linear []float64

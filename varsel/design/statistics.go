@@ -229,7 +229,7 @@ func (s *Statistics) Products() *Products {
 		}
 		return row
 	}
-	return &Products{Inner: s.Inner, Row: row, Stored: true, Kept: true, Linear: s.Linear, squares: float64(s.Rows-1) * s.Explained, beyond: s.unexplained(), leastPivot: leastPivot, leastLeft: leastLeftOfModel}
+	return &Products{Inner: s.Inner, Row: row, Stored: true, Linear: s.Linear, squares: float64(s.Rows-1) * s.Explained, beyond: s.unexplained(), leastPivot: leastPivot, leastLeft: leastLeftOfModel}
 }
 
 // shrink shrinks the correlations, as Statistics.Shrink says. If drop is set it drops duplicates;

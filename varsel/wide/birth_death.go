@@ -181,7 +181,7 @@ func (s *gaussianState) begin(p *birthProcess, random *rand.Rand) (precise bool)
 	}
 	p.row = func(k int, row []float64) {
 		column := p.columns[k]
-		if !s.known.Kept && s.isRare[column] {
+		if !s.known.Kept && (s.known.Stored || s.isRare[column]) {
 			for i, c := range p.columns {
 				row[i] = s.known.Inner(column, c)
 			}
