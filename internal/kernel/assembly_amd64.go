@@ -49,20 +49,11 @@ func checkAngles[T Float](f func(dst, a []T), v *Vectors[T], large func(float64)
 	}
 }
 
-func checkBinary[T Float](f func(dst, a, b []T)) func(dst, a, b []T) {
-	return func(dst, a, b []T) {
+func checkBinary[T Float, R any](f func(dst []R, a, b []T)) func(dst []R, a, b []T) {
+	return func(dst []R, a, b []T) {
 		checkLength(len(dst), len(a))
 		checkLength(len(dst), len(b))
 		f(dst, a, b)
-	}
-}
-
-func checkTernary[T Float](f func(dst, a, b, c []T)) func(dst, a, b, c []T) {
-	return func(dst, a, b, c []T) {
-		checkLength(len(dst), len(a))
-		checkLength(len(dst), len(b))
-		checkLength(len(dst), len(c))
-		f(dst, a, b, c)
 	}
 }
 
@@ -74,23 +65,8 @@ func checkBinaryScalar[T Float](f func(dst, a, b []T, s T)) func(dst, a, b []T, 
 	}
 }
 
-func checkScalar[T Float](f func(dst, a []T, s T)) func(dst, a []T, s T) {
-	return func(dst, a []T, s T) {
-		checkLength(len(dst), len(a))
-		f(dst, a, s)
-	}
-}
-
-func checkCompare[T Float](f func(dst []bool, a, b []T)) func(dst []bool, a, b []T) {
-	return func(dst []bool, a, b []T) {
-		checkLength(len(dst), len(a))
-		checkLength(len(dst), len(b))
-		f(dst, a, b)
-	}
-}
-
-func checkCompareScalar[T Float](f func(dst []bool, a []T, s T)) func(dst []bool, a []T, s T) {
-	return func(dst []bool, a []T, s T) {
+func checkScalar[T Float, R any](f func(dst []R, a []T, s T)) func(dst []R, a []T, s T) {
+	return func(dst []R, a []T, s T) {
 		checkLength(len(dst), len(a))
 		f(dst, a, s)
 	}

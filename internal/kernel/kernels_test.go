@@ -10,18 +10,15 @@ import (
 
 // operands holds operands for all kernels.
 type operands[T Float] struct {
-	dst, a, b, c []T
-	bools, cond  []bool
-	s            T
+	dst, a, b   []T
+	bools, cond []bool
+	s           T
 }
 
 // kernels returns all kernels of v by their names.
 func kernels[T Float](v *Vectors[T]) map[string]func(x operands[T]) {
 	all := map[string]func(x operands[T]){
-		"Select": func(x operands[T]) { v.Select(x.dst, x.cond, x.a, x.b) },
-		"MulAdd": func(x operands[T]) { v.MulAdd(x.dst, x.a, x.b, x.c) },
-		"Fill":   func(x operands[T]) { v.Fill(x.dst, x.s) },
-
+		"Select":    func(x operands[T]) { v.Select(x.dst, x.cond, x.a, x.b) },
 		"AddScaled": func(x operands[T]) { v.AddScaled(x.dst, x.a, x.b, x.s) },
 		"ExpRatio":  func(x operands[T]) { v.ExpRatio(x.dst, x.a, x.b, x.s) },
 	}
@@ -75,21 +72,21 @@ func testInPlace[T Float](t *testing.T, isa ISA) {
 	const n = 101
 	rng := rand.New(rand.NewPCG(21, 22))
 	fresh := func() operands[T] {
-		x := operands[T]{make([]T, n), make([]T, n), make([]T, n), make([]T, n), make([]bool, n), make([]bool, n), 0.5}
+		x := operands[T]{make([]T, n), make([]T, n), make([]T, n), make([]bool, n), make([]bool, n), 0.5}
 		for i := range n {
-			x.a[i], x.b[i], x.c[i] = T(rng.NormFloat64()), T(rng.NormFloat64()), T(rng.NormFloat64())
+			x.a[i], x.b[i] = T(rng.NormFloat64()), T(rng.NormFloat64())
 			x.a[i] *= T(math.Pow(10, float64(rng.IntN(8)))) // large angles included
 			x.cond[i] = rng.IntN(2) == 0
 		}
 		return x
 	}
 	for name, run := range kernels(VectorsOf[T](isa)) {
-		for operand := range 3 {
+		for operand := range 2 {
 			want := fresh()
 			found := want
-			found.dst = append([]T(nil), [][]T{want.a, want.b, want.c}[operand]...)
-			*[]*[]T{&found.a, &found.b, &found.c}[operand] = found.dst
-			if name == "Sum" || name == "MaxOf" || name == "MinOf" || name == "Fill" {
+			found.dst = append([]T(nil), [][]T{want.a, want.b}[operand]...)
+			*[]*[]T{&found.a, &found.b}[operand] = found.dst
+			if name == "Sum" || name == "MaxOf" || name == "MinOf" {
 				continue
 			}
 			copy(want.dst, found.dst) // some kernels write to bools and leave dst unchanged
@@ -117,7 +114,6 @@ func TestLengthsMustAgree(t *testing.T) {
 			"binary b":  func() { v.Add(long, long, short) },
 			"scalar":    func() { v.AddScalar(long, short, 1) },
 			"scaled":    func() { v.AddScaled(long, long, short, 1) },
-			"ternary":   func() { v.MulAdd(long, long, long, short) },
 			"compare":   func() { v.Less(yes, long, short) },
 			"compare s": func() { v.LessScalar(yes, short, 1) },
 			"cond":      func() { v.Select(long, no, long, long) },

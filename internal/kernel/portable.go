@@ -23,8 +23,6 @@ func portableVectors[T Float]() *Vectors[T] {
 		ScalarSub: withScalar(func(a, s T) T { return s - a }),
 		ScalarDiv: withScalar(func(a, s T) T { return s / a }),
 
-		MulAdd: mulAdd[T],
-
 		AddScaled: withBoth(func(a, b, s T) T { return s*b + a }),
 
 		ExpRatio: withBoth(func(a, b, s T) T { return T(exp(float64(s*(a*a/b))) / math.Sqrt(float64(b))) }),
@@ -47,22 +45,21 @@ func portableVectors[T Float]() *Vectors[T] {
 		Cos:      unary(func(x T) T { return T(cos(float64(x))) }),
 		Rsqrt:    unary(func(x T) T { return T(1 / math.Sqrt(float64(x))) }),
 
-		Equal:        compare(func(a, b T) bool { return a == b }),
-		NotEqual:     compare(func(a, b T) bool { return a != b }),
-		Less:         compare(func(a, b T) bool { return a < b }),
-		LessEqual:    compare(func(a, b T) bool { return a <= b }),
-		Greater:      compare(func(a, b T) bool { return a > b }),
-		GreaterEqual: compare(func(a, b T) bool { return a >= b }),
+		Equal:        binary(func(a, b T) bool { return a == b }),
+		NotEqual:     binary(func(a, b T) bool { return a != b }),
+		Less:         binary(func(a, b T) bool { return a < b }),
+		LessEqual:    binary(func(a, b T) bool { return a <= b }),
+		Greater:      binary(func(a, b T) bool { return a > b }),
+		GreaterEqual: binary(func(a, b T) bool { return a >= b }),
 
-		EqualScalar:        compareScalar(func(a, s T) bool { return a == s }),
-		NotEqualScalar:     compareScalar(func(a, s T) bool { return a != s }),
-		LessScalar:         compareScalar(func(a, s T) bool { return a < s }),
-		LessEqualScalar:    compareScalar(func(a, s T) bool { return a <= s }),
-		GreaterScalar:      compareScalar(func(a, s T) bool { return a > s }),
-		GreaterEqualScalar: compareScalar(func(a, s T) bool { return a >= s }),
+		EqualScalar:        withScalar(func(a, s T) bool { return a == s }),
+		NotEqualScalar:     withScalar(func(a, s T) bool { return a != s }),
+		LessScalar:         withScalar(func(a, s T) bool { return a < s }),
+		LessEqualScalar:    withScalar(func(a, s T) bool { return a <= s }),
+		GreaterScalar:      withScalar(func(a, s T) bool { return a > s }),
+		GreaterEqualScalar: withScalar(func(a, s T) bool { return a >= s }),
 
 		Select: selectValues[T],
-		Fill:   fill[T],
 
 		CopyRows:  copyRows[T],
 		Transpose: transposeRows[T],
@@ -81,16 +78,6 @@ func portableVectors[T Float]() *Vectors[T] {
 		SoftplusColumns: softplusColumns[T],
 
 		Spread: spread[T],
-		Repeat: repeat[T],
-	}
-}
-
-func mulAdd[T Float](dst, a, b, c []T) {
-	checkLength(len(dst), len(a))
-	checkLength(len(dst), len(b))
-	checkLength(len(dst), len(c))
-	for i, x := range a {
-		dst[i] = x*b[i] + c[i]
 	}
 }
 
@@ -107,19 +94,6 @@ func selectValues[T Float](dst []T, cond []bool, a, b []T) {
 	}
 }
 
-func fill[T Float](dst []T, s T) {
-	for i := range dst {
-		dst[i] = s
-	}
-}
-
-func repeat[T Float](dst, a []T) {
-	rowLength(len(a), len(dst))
-	for n := copy(dst, a); n < len(dst); {
-		n += copy(dst[n:], dst[:n])
-	}
-}
-
 func unary[T Float](f func(T) T) func(dst, a []T) {
 	return func(dst, a []T) {
 		checkLength(len(dst), len(a))
@@ -129,8 +103,8 @@ func unary[T Float](f func(T) T) func(dst, a []T) {
 	}
 }
 
-func binary[T Float](f func(a, b T) T) func(dst, a, b []T) {
-	return func(dst, a, b []T) {
+func binary[T Float, R any](f func(a, b T) R) func(dst []R, a, b []T) {
+	return func(dst []R, a, b []T) {
 		checkLength(len(dst), len(a))
 		checkLength(len(dst), len(b))
 		for i, x := range a {
@@ -139,8 +113,8 @@ func binary[T Float](f func(a, b T) T) func(dst, a, b []T) {
 	}
 }
 
-func withScalar[T Float](f func(a, s T) T) func(dst, a []T, s T) {
-	return func(dst, a []T, s T) {
+func withScalar[T Float, R any](f func(a, s T) R) func(dst []R, a []T, s T) {
+	return func(dst []R, a []T, s T) {
 		checkLength(len(dst), len(a))
 		for i, x := range a {
 			dst[i] = f(x, s)
@@ -154,25 +128,6 @@ func withBoth[T Float](f func(a, b, s T) T) func(dst, a, b []T, s T) {
 		checkLength(len(dst), len(b))
 		for i, x := range a {
 			dst[i] = f(x, b[i], s)
-		}
-	}
-}
-
-func compare[T Float](f func(a, b T) bool) func(dst []bool, a, b []T) {
-	return func(dst []bool, a, b []T) {
-		checkLength(len(dst), len(a))
-		checkLength(len(dst), len(b))
-		for i, x := range a {
-			dst[i] = f(x, b[i])
-		}
-	}
-}
-
-func compareScalar[T Float](f func(a, s T) bool) func(dst []bool, a []T, s T) {
-	return func(dst []bool, a []T, s T) {
-		checkLength(len(dst), len(a))
-		for i, x := range a {
-			dst[i] = f(x, s)
 		}
 	}
 }

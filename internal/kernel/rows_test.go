@@ -34,7 +34,6 @@ func testRows[T Float](t *testing.T, isa ISA) {
 		"MinRows":    {v.MinRows, p.MinRows, perRow},
 		"SumColumns": {v.SumColumns, p.SumColumns, perColumn},
 		"Spread":     {v.Spread, p.Spread, func(rows, n int) (int, int) { return rows * n, rows }},
-		"Repeat":     {v.Repeat, p.Repeat, func(rows, n int) (int, int) { return rows * n, n }},
 	}
 	rng := rand.New(rand.NewPCG(25, 26))
 	to, from := newGuarded(t), newGuarded(t)

@@ -21,10 +21,7 @@ type Vectors[T Float] struct {
 	AddScalar, SubScalar, MulScalar, DivScalar, MinScalar, MaxScalar func(dst, a []T, s T)
 	ScalarSub, ScalarDiv                                             func(dst, a []T, s T)
 
-	// dst[i] = a[i]*b[i] + c[i]. It is rounded once on AVX2 and AVX512, or twice on Portable.
-	MulAdd func(dst, a, b, c []T)
-
-	// dst[i] = a[i] + s*b[i], rounded as in MulAdd.
+	// dst[i] = a[i] + s*b[i]. It is rounded once on AVX2 and AVX512, or twice on Portable.
 	AddScaled func(dst, a, b []T, s T)
 
 	// dst[i] = exp(s*a[i]²/b[i]) / √b[i], the integral of a normal density times a normal
@@ -52,9 +49,6 @@ type Vectors[T Float] struct {
 	// dst[i] = a[i] where cond[i], otherwise b[i].
 	Select func(dst []T, cond []bool, a, b []T)
 
-	// dst[i] = s.
-	Fill func(dst []T, s T)
-
 	// dst[i*dstStride+j] = src[i*srcStride+j] for 0 <= i < rows and 0 <= j < cols; dst and src must
 	// not overlap.
 	CopyRows func(dst []T, dstStride int, src []T, srcStride, rows, cols int)
@@ -74,8 +68,8 @@ type Vectors[T Float] struct {
 	// dst[i] = Sum, MaxOf or MinOf of row i of a, which holds len(dst) rows of equal length.
 	SumRows, MaxRows, MinRows func(dst, a []T)
 
-	// dst[i] = Σ_j a[i*stride+j]·x[j] for 0 <= j < len(x). The products are rounded as in MulAdd
-	// and added in the order of Sum. dst must not overlap a or x.
+	// dst[i] = Σ_j a[i*stride+j]·x[j] for 0 <= j < len(x). The products are added in the
+	// order of Sum, rounded as in AddScaled. dst must not overlap a or x.
 	DotRows func(dst, a []T, stride int, x []T)
 
 	// dst[j] += Σ a[i*len(dst)+j] over the rows i of a. Row i is added to partial sum p[i mod 4],
@@ -88,9 +82,6 @@ type Vectors[T Float] struct {
 
 	// dst[i*n+j] = a[i] for 0 <= j < n, where len(dst) = n*len(a).
 	Spread func(dst, a []T)
-
-	// dst[i] = a[i mod len(a)], where len(dst) is a multiple of len(a).
-	Repeat func(dst, a []T)
 }
 
 // VectorsOf returns the kernels for T on isa, which must be one of [Available].

@@ -74,11 +74,6 @@ func maxAVX2F32(dst []float32, a []float32, b []float32)
 //go:noescape
 func maxScalarAVX2F32(dst []float32, a []float32, s float32)
 
-// mulAddAVX2F32 computes dst = a*b + c.
-//
-//go:noescape
-func mulAddAVX2F32(dst []float32, a []float32, b []float32, c []float32)
-
 // addScaledAVX2F32 computes dst = a + s*b.
 //
 //go:noescape
@@ -249,11 +244,6 @@ func transposeAVX2F32(dst *float32, dstStride int, src *float32, srcStride int, 
 //go:noescape
 func selectAVX2F32(dst []float32, cond []bool, a []float32, b []float32)
 
-// fillAVX2F32 computes dst = s.
-//
-//go:noescape
-func fillAVX2F32(dst []float32, s float32)
-
 // spreadAVX2F32 fills a row of n elements with each element of a; there is one or more.
 //
 //go:noescape
@@ -378,11 +368,6 @@ func maxAVX2F64(dst []float64, a []float64, b []float64)
 //
 //go:noescape
 func maxScalarAVX2F64(dst []float64, a []float64, s float64)
-
-// mulAddAVX2F64 computes dst = a*b + c.
-//
-//go:noescape
-func mulAddAVX2F64(dst []float64, a []float64, b []float64, c []float64)
 
 // addScaledAVX2F64 computes dst = a + s*b.
 //
@@ -548,11 +533,6 @@ func transposeAVX2F64(dst *float64, dstStride int, src *float64, srcStride int, 
 //
 //go:noescape
 func selectAVX2F64(dst []float64, cond []bool, a []float64, b []float64)
-
-// fillAVX2F64 computes dst = s.
-//
-//go:noescape
-func fillAVX2F64(dst []float64, s float64)
 
 // spreadAVX2F64 fills a row of n elements with each element of a; there is one or more.
 //

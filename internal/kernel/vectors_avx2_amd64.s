@@ -670,63 +670,6 @@ done:
 	VZEROUPPER
 	RET
 
-// func mulAddAVX2F32(dst []float32, a []float32, b []float32, c []float32)
-// Requires: AVX, CMOV, FMA3
-TEXT ·mulAddAVX2F32(SB), NOSPLIT, $0-96
-	MOVQ dst_base+0(FP), AX
-	MOVQ dst_len+8(FP), CX
-	MOVQ a_base+24(FP), DX
-	MOVQ b_base+48(FP), BX
-	MOVQ c_base+72(FP), SI
-
-whole:
-	CMPQ        CX, $+16
-	JLT         rest
-	VMOVUPS     (DX), Y0
-	VMOVUPS     (BX), Y1
-	VMOVUPS     (SI), Y2
-	VMOVAPS     Y2, Y2
-	VFMADD231PS Y0, Y1, Y2
-	VMOVUPS     Y2, (AX)
-	VMOVUPS     32(DX), Y0
-	VMOVUPS     32(BX), Y1
-	VMOVUPS     32(SI), Y2
-	VMOVAPS     Y2, Y2
-	VFMADD231PS Y0, Y1, Y2
-	VMOVUPS     Y2, 32(AX)
-	ADDQ        $+64, DX
-	ADDQ        $+64, BX
-	ADDQ        $+64, SI
-	ADDQ        $+64, AX
-	SUBQ        $+16, CX
-	JMP         whole
-
-rest:
-	TESTQ       CX, CX
-	JLE         done
-	MOVQ        $+8, R8
-	CMPQ        CX, R8
-	CMOVQLT     CX, R8
-	NEGQ        R8
-	LEAQ        lanesAVX2<>+0(SB), DI
-	VMOVUPS     32(DI)(R8*4), Y0
-	VMASKMOVPS  (DX), Y0, Y1
-	VMASKMOVPS  (BX), Y0, Y2
-	VMASKMOVPS  (SI), Y0, Y3
-	VMOVAPS     Y3, Y3
-	VFMADD231PS Y1, Y2, Y3
-	VMASKMOVPS  Y3, Y0, (AX)
-	ADDQ        $+32, DX
-	ADDQ        $+32, BX
-	ADDQ        $+32, SI
-	ADDQ        $+32, AX
-	SUBQ        $+8, CX
-	JMP         rest
-
-done:
-	VZEROUPPER
-	RET
-
 // func addScaledAVX2F32(dst []float32, a []float32, b []float32, s float32)
 // Requires: AVX, CMOV, FMA3
 TEXT ·addScaledAVX2F32(SB), NOSPLIT, $0-76
@@ -4545,37 +4488,6 @@ done:
 	VZEROUPPER
 	RET
 
-// func fillAVX2F32(dst []float32, s float32)
-// Requires: AVX, CMOV
-TEXT ·fillAVX2F32(SB), NOSPLIT, $0-28
-	MOVQ         dst_base+0(FP), AX
-	MOVQ         dst_len+8(FP), CX
-	VBROADCASTSS s+24(FP), Y0
-
-whole:
-	CMPQ    CX, $+8
-	JLT     rest
-	VMOVUPS Y0, (AX)
-	ADDQ    $+32, AX
-	SUBQ    $+8, CX
-	JMP     whole
-
-rest:
-	TESTQ      CX, CX
-	JLE        filled
-	MOVQ       $+8, BX
-	CMPQ       CX, BX
-	CMOVQLT    CX, BX
-	NEGQ       BX
-	LEAQ       lanesAVX2<>+0(SB), DX
-	VMOVUPS    32(DX)(BX*4), Y1
-	VMASKMOVPS Y0, Y1, (AX)
-	LEAQ       (AX)(CX*4), AX
-
-filled:
-	VZEROUPPER
-	RET
-
 // func spreadAVX2F32(dst *float32, a []float32, n int)
 // Requires: AVX, CMOV
 TEXT ·spreadAVX2F32(SB), NOSPLIT, $0-40
@@ -6307,63 +6219,6 @@ rest:
 	ADDQ       $+32, AX
 	SUBQ       $+4, CX
 	JMP        rest
-
-done:
-	VZEROUPPER
-	RET
-
-// func mulAddAVX2F64(dst []float64, a []float64, b []float64, c []float64)
-// Requires: AVX, CMOV, FMA3
-TEXT ·mulAddAVX2F64(SB), NOSPLIT, $0-96
-	MOVQ dst_base+0(FP), AX
-	MOVQ dst_len+8(FP), CX
-	MOVQ a_base+24(FP), DX
-	MOVQ b_base+48(FP), BX
-	MOVQ c_base+72(FP), SI
-
-whole:
-	CMPQ        CX, $+8
-	JLT         rest
-	VMOVUPD     (DX), Y0
-	VMOVUPD     (BX), Y1
-	VMOVUPD     (SI), Y2
-	VMOVAPD     Y2, Y2
-	VFMADD231PD Y0, Y1, Y2
-	VMOVUPD     Y2, (AX)
-	VMOVUPD     32(DX), Y0
-	VMOVUPD     32(BX), Y1
-	VMOVUPD     32(SI), Y2
-	VMOVAPD     Y2, Y2
-	VFMADD231PD Y0, Y1, Y2
-	VMOVUPD     Y2, 32(AX)
-	ADDQ        $+64, DX
-	ADDQ        $+64, BX
-	ADDQ        $+64, SI
-	ADDQ        $+64, AX
-	SUBQ        $+8, CX
-	JMP         whole
-
-rest:
-	TESTQ       CX, CX
-	JLE         done
-	MOVQ        $+4, R8
-	CMPQ        CX, R8
-	CMOVQLT     CX, R8
-	NEGQ        R8
-	LEAQ        lanesAVX2<>+0(SB), DI
-	VMOVUPD     32(DI)(R8*8), Y0
-	VMASKMOVPD  (DX), Y0, Y1
-	VMASKMOVPD  (BX), Y0, Y2
-	VMASKMOVPD  (SI), Y0, Y3
-	VMOVAPD     Y3, Y3
-	VFMADD231PD Y1, Y2, Y3
-	VMASKMOVPD  Y3, Y0, (AX)
-	ADDQ        $+32, DX
-	ADDQ        $+32, BX
-	ADDQ        $+32, SI
-	ADDQ        $+32, AX
-	SUBQ        $+4, CX
-	JMP         rest
 
 done:
 	VZEROUPPER
@@ -9617,37 +9472,6 @@ byte:
 	JMP        rest
 
 done:
-	VZEROUPPER
-	RET
-
-// func fillAVX2F64(dst []float64, s float64)
-// Requires: AVX, CMOV
-TEXT ·fillAVX2F64(SB), NOSPLIT, $0-32
-	MOVQ         dst_base+0(FP), AX
-	MOVQ         dst_len+8(FP), CX
-	VBROADCASTSD s+24(FP), Y0
-
-whole:
-	CMPQ    CX, $+4
-	JLT     rest
-	VMOVUPD Y0, (AX)
-	ADDQ    $+32, AX
-	SUBQ    $+4, CX
-	JMP     whole
-
-rest:
-	TESTQ      CX, CX
-	JLE        filled
-	MOVQ       $+4, BX
-	CMPQ       CX, BX
-	CMOVQLT    CX, BX
-	NEGQ       BX
-	LEAQ       lanesAVX2<>+0(SB), DX
-	VMOVUPD    32(DX)(BX*8), Y1
-	VMASKMOVPD Y0, Y1, (AX)
-	LEAQ       (AX)(CX*8), AX
-
-filled:
 	VZEROUPPER
 	RET
 

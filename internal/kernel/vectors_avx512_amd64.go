@@ -74,11 +74,6 @@ func maxAVX512F32(dst []float32, a []float32, b []float32)
 //go:noescape
 func maxScalarAVX512F32(dst []float32, a []float32, s float32)
 
-// mulAddAVX512F32 computes dst = a*b + c.
-//
-//go:noescape
-func mulAddAVX512F32(dst []float32, a []float32, b []float32, c []float32)
-
 // addScaledAVX512F32 computes dst = a + s*b.
 //
 //go:noescape
@@ -244,11 +239,6 @@ func greaterEqualScalarAVX512F32(dst []bool, a []float32, s float32)
 //go:noescape
 func selectAVX512F32(dst []float32, cond []bool, a []float32, b []float32)
 
-// fillAVX512F32 computes dst = s.
-//
-//go:noescape
-func fillAVX512F32(dst []float32, s float32)
-
 // spreadAVX512F32 fills a row of n elements with each element of a; there is one or more.
 //
 //go:noescape
@@ -373,11 +363,6 @@ func maxAVX512F64(dst []float64, a []float64, b []float64)
 //
 //go:noescape
 func maxScalarAVX512F64(dst []float64, a []float64, s float64)
-
-// mulAddAVX512F64 computes dst = a*b + c.
-//
-//go:noescape
-func mulAddAVX512F64(dst []float64, a []float64, b []float64, c []float64)
 
 // addScaledAVX512F64 computes dst = a + s*b.
 //
@@ -538,11 +523,6 @@ func greaterEqualScalarAVX512F64(dst []bool, a []float64, s float64)
 //
 //go:noescape
 func selectAVX512F64(dst []float64, cond []bool, a []float64, b []float64)
-
-// fillAVX512F64 computes dst = s.
-//
-//go:noescape
-func fillAVX512F64(dst []float64, s float64)
 
 // spreadAVX512F64 fills a row of n elements with each element of a; there is one or more.
 //

@@ -686,64 +686,6 @@ done:
 	VZEROUPPER
 	RET
 
-// func mulAddAVX512F32(dst []float32, a []float32, b []float32, c []float32)
-// Requires: AVX, AVX512F, BMI2, CMOV
-TEXT ·mulAddAVX512F32(SB), NOSPLIT, $0-96
-	MOVQ dst_base+0(FP), AX
-	MOVQ dst_len+8(FP), CX
-	MOVQ a_base+24(FP), DX
-	MOVQ b_base+48(FP), BX
-	MOVQ c_base+72(FP), SI
-
-whole:
-	CMPQ        CX, $+32
-	JLT         rest
-	VMOVUPS     (DX), Z0
-	VMOVUPS     (BX), Z1
-	VMOVUPS     (SI), Z2
-	VMOVAPS     Z2, Z2
-	VFMADD231PS Z0, Z1, Z2
-	VMOVUPS     Z2, (AX)
-	VMOVUPS     64(DX), Z0
-	VMOVUPS     64(BX), Z1
-	VMOVUPS     64(SI), Z2
-	VMOVAPS     Z2, Z2
-	VFMADD231PS Z0, Z1, Z2
-	VMOVUPS     Z2, 64(AX)
-	ADDQ        $+128, DX
-	ADDQ        $+128, BX
-	ADDQ        $+128, SI
-	ADDQ        $+128, AX
-	SUBQ        $+32, CX
-	JMP         whole
-
-rest:
-	TESTQ       CX, CX
-	JLE         done
-	MOVQ        $-1, DI
-	MOVQ        CX, R8
-	MOVQ        $+16, R9
-	CMPQ        R8, R9
-	CMOVQGT     R9, R8
-	BZHIQ       R8, DI, DI
-	KMOVW       DI, K1
-	VMOVUPS.Z   (DX), K1, Z0
-	VMOVUPS.Z   (BX), K1, Z1
-	VMOVUPS.Z   (SI), K1, Z2
-	VMOVAPS     Z2, Z2
-	VFMADD231PS Z0, Z1, Z2
-	VMOVUPS     Z2, K1, (AX)
-	ADDQ        $+64, DX
-	ADDQ        $+64, BX
-	ADDQ        $+64, SI
-	ADDQ        $+64, AX
-	SUBQ        $+16, CX
-	JMP         rest
-
-done:
-	VZEROUPPER
-	RET
-
 // func addScaledAVX512F32(dst []float32, a []float32, b []float32, s float32)
 // Requires: AVX, AVX512F, BMI2, CMOV
 TEXT ·addScaledAVX512F32(SB), NOSPLIT, $0-76
@@ -3009,38 +2951,6 @@ done:
 	VZEROUPPER
 	RET
 
-// func fillAVX512F32(dst []float32, s float32)
-// Requires: AVX, AVX512F, BMI2, CMOV
-TEXT ·fillAVX512F32(SB), NOSPLIT, $0-28
-	MOVQ         dst_base+0(FP), AX
-	MOVQ         dst_len+8(FP), CX
-	VBROADCASTSS s+24(FP), Z0
-
-whole:
-	CMPQ    CX, $+16
-	JLT     rest
-	VMOVUPS Z0, (AX)
-	ADDQ    $+64, AX
-	SUBQ    $+16, CX
-	JMP     whole
-
-rest:
-	TESTQ   CX, CX
-	JLE     filled
-	MOVQ    $-1, DX
-	MOVQ    CX, BX
-	MOVQ    $+16, SI
-	CMPQ    BX, SI
-	CMOVQGT SI, BX
-	BZHIQ   BX, DX, DX
-	KMOVW   DX, K1
-	VMOVUPS Z0, K1, (AX)
-	LEAQ    (AX)(CX*4), AX
-
-filled:
-	VZEROUPPER
-	RET
-
 // func spreadAVX512F32(dst *float32, a []float32, n int)
 // Requires: AVX, AVX512F, BMI2, CMOV
 TEXT ·spreadAVX512F32(SB), NOSPLIT, $0-40
@@ -4661,64 +4571,6 @@ rest:
 	ADDQ      $+64, AX
 	SUBQ      $+8, CX
 	JMP       rest
-
-done:
-	VZEROUPPER
-	RET
-
-// func mulAddAVX512F64(dst []float64, a []float64, b []float64, c []float64)
-// Requires: AVX, AVX512F, BMI2, CMOV
-TEXT ·mulAddAVX512F64(SB), NOSPLIT, $0-96
-	MOVQ dst_base+0(FP), AX
-	MOVQ dst_len+8(FP), CX
-	MOVQ a_base+24(FP), DX
-	MOVQ b_base+48(FP), BX
-	MOVQ c_base+72(FP), SI
-
-whole:
-	CMPQ        CX, $+16
-	JLT         rest
-	VMOVUPD     (DX), Z0
-	VMOVUPD     (BX), Z1
-	VMOVUPD     (SI), Z2
-	VMOVAPD     Z2, Z2
-	VFMADD231PD Z0, Z1, Z2
-	VMOVUPD     Z2, (AX)
-	VMOVUPD     64(DX), Z0
-	VMOVUPD     64(BX), Z1
-	VMOVUPD     64(SI), Z2
-	VMOVAPD     Z2, Z2
-	VFMADD231PD Z0, Z1, Z2
-	VMOVUPD     Z2, 64(AX)
-	ADDQ        $+128, DX
-	ADDQ        $+128, BX
-	ADDQ        $+128, SI
-	ADDQ        $+128, AX
-	SUBQ        $+16, CX
-	JMP         whole
-
-rest:
-	TESTQ       CX, CX
-	JLE         done
-	MOVQ        $-1, DI
-	MOVQ        CX, R8
-	MOVQ        $+8, R9
-	CMPQ        R8, R9
-	CMOVQGT     R9, R8
-	BZHIQ       R8, DI, DI
-	KMOVW       DI, K1
-	VMOVUPD.Z   (DX), K1, Z0
-	VMOVUPD.Z   (BX), K1, Z1
-	VMOVUPD.Z   (SI), K1, Z2
-	VMOVAPD     Z2, Z2
-	VFMADD231PD Z0, Z1, Z2
-	VMOVUPD     Z2, K1, (AX)
-	ADDQ        $+64, DX
-	ADDQ        $+64, BX
-	ADDQ        $+64, SI
-	ADDQ        $+64, AX
-	SUBQ        $+8, CX
-	JMP         rest
 
 done:
 	VZEROUPPER
@@ -6639,38 +6491,6 @@ rest:
 	JMP        rest
 
 done:
-	VZEROUPPER
-	RET
-
-// func fillAVX512F64(dst []float64, s float64)
-// Requires: AVX, AVX512F, BMI2, CMOV
-TEXT ·fillAVX512F64(SB), NOSPLIT, $0-32
-	MOVQ         dst_base+0(FP), AX
-	MOVQ         dst_len+8(FP), CX
-	VBROADCASTSD s+24(FP), Z0
-
-whole:
-	CMPQ    CX, $+8
-	JLT     rest
-	VMOVUPD Z0, (AX)
-	ADDQ    $+64, AX
-	SUBQ    $+8, CX
-	JMP     whole
-
-rest:
-	TESTQ   CX, CX
-	JLE     filled
-	MOVQ    $-1, DX
-	MOVQ    CX, BX
-	MOVQ    $+8, SI
-	CMPQ    BX, SI
-	CMOVQGT SI, BX
-	BZHIQ   BX, DX, DX
-	KMOVW   DX, K1
-	VMOVUPD Z0, K1, (AX)
-	LEAQ    (AX)(CX*8), AX
-
-filled:
 	VZEROUPPER
 	RET
 

@@ -34,9 +34,9 @@ func BenchmarkKernels(b *testing.B) {
 func benchmarkKernels[T Float](b *testing.B) {
 	const n = 1 << 12
 	rng := rand.New(rand.NewPCG(23, 24))
-	x := operands[T]{make([]T, n), make([]T, n), make([]T, n), make([]T, n), make([]bool, n), make([]bool, n), 0.5}
+	x := operands[T]{make([]T, n), make([]T, n), make([]T, n), make([]bool, n), make([]bool, n), 0.5}
 	for i := range n {
-		x.a[i], x.b[i], x.c[i], x.cond[i] = T(rng.Float64()), T(rng.Float64()), T(rng.Float64()), rng.IntN(2) == 0
+		x.a[i], x.b[i], x.cond[i] = T(rng.Float64()), T(rng.Float64()), rng.IntN(2) == 0
 	}
 	for name, run := range kernels(VectorsOf[T](Detect())) {
 		b.Run(fmt.Sprintf("%s/float%d", name, 8*sizeOf[T]()), func(b *testing.B) {
@@ -59,7 +59,6 @@ func BenchmarkRows(b *testing.B) {
 			"MaxRows":    func() { v.MaxRows(rows, all) },
 			"SumColumns": func() { v.SumColumns(columns, all) },
 			"Spread":     func() { v.Spread(all, rows) },
-			"Repeat":     func() { v.Repeat(all, columns) },
 			"Transpose":  func() { v.Transpose(other, 4096/n, all, n, 4096/n, n) },
 		} {
 			b.Run(fmt.Sprintf("%s/%d", name, n), func(b *testing.B) {

@@ -31,7 +31,7 @@ func vectors(isa isa) func(*build.Context) {
 				m.transpose()
 			}
 			m.selectKernel()
-			m.fill()
+			m.spreadKernel()
 			m.copyRows()
 			m.reductions()
 			m.dotRows()
@@ -66,8 +66,6 @@ func elementwiseKernels() []elementwise {
 		binary("Div", (*machine).div), scalar("Div", (*machine).div), swapped("Div", (*machine).div),
 		binary("Min", (*machine).minOrNaN), scalar("Min", (*machine).minOrNaN),
 		binary("Max", (*machine).maxOrNaN), scalar("Max", (*machine).maxOrNaN),
-		{field: "MulAdd", doc: "dst = a*b + c", inputs: 3, unroll: 2,
-			f: func(m *machine, x []vec) op { return m.mulAdd(x[0], x[1], x[2]) }},
 		{field: "AddScaled", doc: "dst = a + s*b", inputs: 2, scalar: true, unroll: 2,
 			f: func(m *machine, x []vec) op { return m.mulAdd(x[1], x[2], x[0]) }},
 		{field: "ExpRatio", doc: "dst = exp(s*a*a/b)/sqrt(b)", inputs: 2, scalar: true, unroll: 2,
@@ -132,7 +130,7 @@ func (m *machine) signum(x vec) vec {
 // signature returns the names of the operands that are slices, and the parameters of the Go
 // function.
 func (k elementwise) signature() (names []string, parameters string) {
-	names = []string{"a", "b", "c"}[:k.inputs]
+	names = []string{"a", "b"}[:k.inputs]
 	parameters = "(dst, " + strings.Join(names, ", ") + " []T"
 	if k.compare {
 		parameters = strings.Replace(parameters, "dst", "dst []bool", 1)
@@ -230,16 +228,12 @@ func (m *machine) elementwise(k elementwise) {
 // check returns the name of the function of package kernel that checks the lengths of the operands.
 func (k elementwise) check() string {
 	switch {
-	case k.scalar && k.compare:
-		return "checkCompareScalar"
-	case k.compare:
-		return "checkCompare"
 	case k.scalar && k.inputs == 2:
 		return "checkBinaryScalar"
 	case k.scalar:
 		return "checkScalar"
 	}
-	return []string{"checkUnary", "checkBinary", "checkTernary"}[k.inputs-1]
+	return []string{"checkUnary", "checkBinary"}[k.inputs-1]
 }
 
 func lowerFirst(s string) string { return strings.ToLower(s[:1]) + s[1:] }

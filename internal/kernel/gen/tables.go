@@ -58,7 +58,7 @@ func vectorTable(text *bytes.Buffer, m *machine) {
 	fmt.Fprintf(text, "v.Sin = checkAngles(v.Sin, v, sin)\nv.Cos = checkAngles(v.Cos, v, cos)\n")
 	fmt.Fprintf(text, "v.Transpose = transposeSquares(%d, transpose%sF%d)\n", avx2.bytes/m.size, avx2.name, 8*m.size)
 	assign("Select", "checkSelect")
-	for _, field := range []string{"Fill", "Sum", "MaxOf", "MinOf"} {
+	for _, field := range []string{"Sum", "MaxOf", "MinOf"} {
 		assign(field, "")
 	}
 	for _, field := range []string{"SumRows", "MaxRows", "MinRows"} {

@@ -1,25 +1,12 @@
 package main
 
-// fill generates Fill and Spread.
-func (m *machine) fill() {
-	m.function("fill", "computes dst = s.", "(dst []T, s T)")
-	dst, n := m.slice("dst")
-	m.fillElements(m.broadcast(m.resolve(m.Param("s"))), dst, n)
-	m.end()
-
+// spreadKernel generates Spread.
+func (m *machine) spreadKernel() {
 	m.function("spread", "fills a row of n elements with each element of a; there is one or more.", "(dst *T, a []T, n int)")
 	a, rows := m.slice("a")
-	dst = m.param("dst")
+	dst := m.param("dst")
 	m.Label("row")
-	m.fillElements(m.broadcast(m.at(a, 0)), dst, m.param("n"))
-	m.ADDQ(number(m.size), a)
-	m.DECQ(rows)
-	m.JNZ(jump("row"))
-	m.end()
-}
-
-// fillElements sets the n elements at dst to s, and advances dst by n elements.
-func (m *machine) fillElements(s vec, dst, n gp) {
+	s, n := m.broadcast(m.at(a, 0)), m.param("n")
 	m.Label("whole")
 	m.CMPQ(n, number(m.lanes()))
 	m.JLT(jump("rest"))
@@ -33,4 +20,8 @@ func (m *machine) fillElements(s vec, dst, n gp) {
 	m.storeLanes(s, m.firstLanes(n), m.at(dst, 0))
 	m.LEAQ(mem{Base: dst, Index: n, Scale: uint8(m.size)}, dst)
 	m.Label("filled")
+	m.ADDQ(number(m.size), a)
+	m.DECQ(rows)
+	m.JNZ(jump("row"))
+	m.end()
 }
