@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"math"
 
 	"github.com/mmcloughlin/avo/operand"
 )
@@ -21,10 +20,7 @@ func (x pattern) Asm() string { return fmt.Sprintf("%#x", uint64(x)) }
 func (m *machine) vector(x op) vec {
 	switch x := x.(type) {
 	case num:
-		if m.single() {
-			return m.spread(uint64(math.Float32bits(float32(x))))
-		}
-		return m.spread(math.Float64bits(float64(x)))
+		return m.spread(uint64(m.bitsOf(float64(x))))
 	case pattern:
 		return m.spread(uint64(x))
 	}
@@ -179,20 +175,10 @@ func (m *machine) choose(k mask, yes, no op) vec {
 // The following methods return properties of the element type.
 
 // fractionBits returns the number of bits of a number after its leading one.
-func (m *machine) fractionBits() int {
-	if m.single() {
-		return 23
-	}
-	return 52
-}
+func (m *machine) fractionBits() int { return either(m, 23, 52) }
 
 // exponentBias returns the bias of the exponent in the bits of a number.
-func (m *machine) exponentBias() int {
-	if m.single() {
-		return 127
-	}
-	return 1023
-}
+func (m *machine) exponentBias() int { return either(m, 127, 1023) }
 
 func (m *machine) signBit() pattern { return pattern(1) << (8*m.size - 1) }
 
