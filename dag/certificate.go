@@ -168,16 +168,11 @@ func worstError(edgeErrors [][]float64) (worst Number) {
 // graph is the largest k̂ of the evidences of its nodes given their parents.
 func typicalKHat(p *score.Posterior, draws []score.Draw) float64 {
 	kHat, share := make([]float64, len(draws)), make([]float64, len(draws))
-	total := 0
-	for i, d := range draws {
-		kHat[i] = math.Inf(-1)
-		for _, f := range d.Families {
+	for i, drawn := range score.Weighted(draws) {
+		kHat[i], share[i] = math.Inf(-1), drawn.Probability
+		for _, f := range draws[i].Families {
 			kHat[i] = max(kHat[i], p.Scores.KHat[f])
 		}
-		total += d.Count
-	}
-	for i, d := range draws {
-		share[i] = float64(d.Count) / float64(total)
 	}
 	return models.TypicalKHat(kHat, share)
 }

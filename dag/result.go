@@ -179,18 +179,14 @@ func fillEdges(p *score.Problem, r *Result, found graphEstimates) (classes []*dg
 	targets, classes := p.Data.Targets(), make([]*dgraph.Graph, len(found.draws))
 	forward := dgraph.Zeros(p.Data.Nodes()) // probability of equivalence classes in which the edge is directed
 	undirected := dgraph.Zeros(p.Data.Nodes())
-	total := 0.0
-	for _, d := range found.draws {
-		total += float64(d.Count)
-	}
 	parallel.Run(len(classes), func(k int) { classes[k] = found.draws[k].Graph.Essential(targets) })
-	for k, d := range found.draws {
+	for k, drawn := range score.Weighted(found.draws) {
 		for to := range p.Data.Nodes() {
 			for _, from := range classes[k].Parents(to) {
-				if share := float64(d.Count) / total; classes[k].Has(to, from) {
-					undirected[from][to] += share
+				if classes[k].Has(to, from) {
+					undirected[from][to] += drawn.Probability
 				} else {
-					forward[from][to] += share
+					forward[from][to] += drawn.Probability
 				}
 			}
 		}

@@ -165,10 +165,10 @@ func drawColumns(p *score.Problem, edges []dgraph.Edge) (columns []drawColumn) {
 	add := func(name string, node, at int) {
 		columns = append(columns, drawColumn{name: name, node: node, offset: at, unit: 1})
 	}
+	if l.Mechanism == sem.Categorical {
+		return nil
+	}
 	for _, e := range edges {
-		if l.Mechanism == sem.Categorical {
-			break
-		}
 		name := names[e.From] + "->" + names[e.To]
 		if l.Mechanism == sem.Linear {
 			columns = append(columns, drawColumn{name: name, node: e.To, offset: e.From, unit: p.Data.Scale[e.To] / p.Data.Scale[e.From]})
@@ -179,9 +179,6 @@ func drawColumns(p *score.Problem, edges []dgraph.Edge) (columns []drawColumn) {
 		}
 	}
 	for j, name := range names {
-		if l.Mechanism == sem.Categorical {
-			break
-		}
 		if l.Mechanism == sem.MLP {
 			for h := range l.Hidden {
 				if l.Bias {

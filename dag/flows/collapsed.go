@@ -17,24 +17,17 @@ type Collapsed struct{ *Additive }
 
 // Dim returns the number of coordinates D.
 func (c Collapsed) Dim() int {
-	dim := c.first()
+	dim := c.layout.W2()
 	if c.layout.Sigma == 0 {
 		dim++
 	}
 	return dim
 }
 
-func (c Collapsed) first() int {
-	if c.layout.Bias {
-		return (c.layout.Nodes + 1) * c.layout.Hidden
-	}
-	return c.layout.Nodes * c.layout.Hidden
-}
-
 // Mask marks the coordinates that a node with the given parents uses: [B,N] Bool -> [B,D] Bool.
 func (c Collapsed) Mask(_, parents *graph.Node) *graph.Node {
 	mask, l := c.Additive.Mask(nil, parents), c.layout
-	parts := []*graph.Node{graph.SliceAxis(mask, 1, graph.AxisRange(0, c.first()))}
+	parts := []*graph.Node{graph.SliceAxis(mask, 1, graph.AxisRange(0, l.W2()))}
 	if l.Sigma == 0 {
 		parts = append(parts, graph.SliceAxis(mask, 1, graph.AxisRange(l.Weights())))
 	}
@@ -54,7 +47,7 @@ func (c Collapsed) LogJoint(node, parents, mask, theta *graph.Node) *graph.Node 
 		counted := c.countedOf(node, theta.DType())
 		units, response = graph.Mul(units, graph.InsertAxes(counted, 1)), graph.Mul(response, counted)
 	}
-	logSigma := c.logSigma(theta, c.first())
+	logSigma := c.logSigma(theta, l.W2())
 	noise := graph.Exp(graph.MulScalar(logSigma, -2))
 	ridge := graph.InsertAxes(graph.ConvertDType(graph.Diagonal(node.Graph(), units.Shape().Dim(1)), theta.DType()), 0)
 	gram := graph.Mul(graph.Einsum("bhr,bkr->bhk", units, units), graph.InsertAxes(noise, -1, -1))
@@ -64,7 +57,7 @@ func (c Collapsed) LogJoint(node, parents, mask, theta *graph.Node) *graph.Node 
 		graph.MulScalar(graph.Mul(graph.ReduceSum(graph.Square(response), -1), noise), -0.5))
 	logJoint = graph.Add(logJoint, logNormalIntegral(graph.Add(gram, graph.MulScalar(ridge, 1/(sd*sd))), pull))
 	logJoint = graph.AddScalar(logJoint, -float64(units.Shape().Dim(1))*math.Log(sd))
-	return graph.Add(logJoint, c.logPrior(node, mask, theta, c.first(), logSigma))
+	return graph.Add(logJoint, c.logPrior(node, mask, theta, l.W2(), logSigma))
 }
 
 // logNormalIntegral returns the log of ∫ exp(−½ wᵀAw + bᵀw) dw less a constant of the dimension,

@@ -56,24 +56,15 @@ func TrainingOfGraphs(p *score.Problem, fit vti.Config, undivided bool) (vti.Tar
 
 // SizesOfGraphs fills in the default numbers of training steps and of graphs in a batch.
 func SizesOfGraphs(p *score.Problem, fit vti.Config, undivided bool) vti.Config {
-	setByMechanism(p, &fit.Steps, 1000, 600)
+	steps, batch := 1000, nodewiseOfLinear
+	if p.Model.Mechanism == sem.MLP {
+		steps, batch = 600, nodewiseGraphs
+	}
 	if undivided {
-		setByMechanism(p, &fit.Batch, undividedGraphs, undividedGraphs)
-		return fit
+		batch = undividedGraphs
 	}
-	setByMechanism(p, &fit.Batch, nodewiseOfLinear, nodewiseGraphs)
+	fit.Steps, fit.Batch = cmp.Or(fit.Steps, steps), cmp.Or(fit.Batch, batch)
 	return fit
-}
-
-// setByMechanism replaces a zero in field by the default for linear mechanisms or networks (mlp).
-func setByMechanism(p *score.Problem, field *int, linear, mlp int) {
-	switch {
-	case *field != 0:
-	case p.Model.Mechanism == sem.MLP:
-		*field = mlp
-	default:
-		*field = linear
-	}
 }
 
 // maxEntropy returns the entropy of the uniform distribution over codes of graphs.

@@ -212,7 +212,8 @@ func (r *bifReader) probability() error {
 	for {
 		switch w := r.word(); w.text {
 		case "}":
-			return r.complete(j, rows, other)
+			r.complete(j, rows, other)
+			return nil
 		case "":
 			return fmt.Errorf("line %d: got the end of the file, want \"}\"", w.line)
 		case "property":
@@ -311,7 +312,7 @@ func (r *bifReader) row(line, j int, parents []int, rows [][]float64) error {
 
 // complete stores the table of node j, if the file has one. Rows that the file does not list get
 // the default probabilities, the argument other.
-func (r *bifReader) complete(j int, rows [][]float64, other []float64) error {
+func (r *bifReader) complete(j int, rows [][]float64, other []float64) {
 	named := 0
 	for k, row := range rows {
 		if row != nil {
@@ -323,7 +324,6 @@ func (r *bifReader) complete(j int, rows [][]float64, other []float64) error {
 	if named > 0 || other != nil {
 		r.network.Tables[j] = rows
 	}
-	return nil
 }
 
 // numbers reads numbers up to a semicolon.

@@ -24,8 +24,7 @@ func LogSorted(adjacency, positions *graph.Node) *graph.Node {
 // Before marks the nodes that stand before each position of an order, for a batch of B orders of N
 // nodes. Shapes are [B,N,N] -> [B,N,N], by position and node, with ones for marked nodes.
 func Before(positions *graph.Node) *graph.Node {
-	g, nodes := positions.Graph(), positions.Shape().Dim(1)
-	earlier := graph.ConvertDType(graph.LogicalNot(graph.LowerTriangular(g, nodes)), positions.DType()) // [s,t], s < t
+	earlier := Earlier(positions.Graph(), positions.Shape().Dim(1), positions.DType())
 	return graph.Einsum("st,bsj->btj", earlier, positions)
 }
 

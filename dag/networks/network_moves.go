@@ -189,20 +189,17 @@ func (m *networkMover) moveNoise(s *networkState, beta float64) {
 	level, _ := logDensity(s.logSigma)
 	level -= m.random.ExpFloat64()
 	width := math.Min(1, 2/math.Sqrt(1+2*beta*float64(len(m.target)))) * 2
+	below := func(end, step float64) float64 { // the first end with a density below level
+		for range 30 {
+			if total, _ := logDensity(end); total < level {
+				break
+			}
+			end += step
+		}
+		return end
+	}
 	low := s.logSigma - width*m.random.Float64()
-	high := low + width
-	for k := 0; k < 30; k++ {
-		if total, _ := logDensity(low); total < level {
-			break
-		}
-		low -= width
-	}
-	for k := 0; k < 30; k++ {
-		if total, _ := logDensity(high); total < level {
-			break
-		}
-		high += width
-	}
+	low, high := below(low, -width), below(low+width, width)
 	for range 60 {
 		logSigma := low + (high-low)*m.random.Float64()
 		total, logLik := logDensity(logSigma)

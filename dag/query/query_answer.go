@@ -123,7 +123,7 @@ func answerQuery(p *score.Problem, ctx gocontext.Context, a *Answer, r resolvedQ
 	}
 	logsum.Shares(weights)
 	a.Effective = report.Number(independent / floats.Dot(weights, weights) / float64(len(answers)))
-	graphs := graphNumbers(p, d)
+	graphs := graphNumbers(d)
 	if p.Data.Category(r.target) {
 		for level, name := range p.Data.Levels[r.target] {
 			if r.sign != "" && level != int(r.value) {
@@ -138,7 +138,7 @@ func answerQuery(p *score.Problem, ctx gocontext.Context, a *Answer, r resolvedQ
 		}
 		return nil
 	}
-	answerNumbers(p, a, r, answers, weights, graphs, independent)
+	answerNumbers(a, r, answers, weights, graphs, independent)
 	return nil
 }
 
@@ -154,24 +154,13 @@ type conditional struct {
 	rows        []score.Outcome // distributions in the simulated rows, for mixed tables
 }
 
-// below returns the probability that a number is at most x.
-func (c *conditional) below(x float64) (p float64) {
+// below returns the probability that a number times sign, 1 or −1, is at most x times sign.
+func (c *conditional) below(x, sign float64) (p float64) {
 	if c.rows == nil {
-		return normalBelow(x, c.mean[0], c.sd)
+		return normalBelow(sign*x, sign*c.mean[0], c.sd)
 	}
 	for _, row := range c.rows {
-		p += row.Weight * normalBelow(x, row.Mean, row.SD)
-	}
-	return p
-}
-
-// above returns the probability that a number is at least x.
-func (c *conditional) above(x float64) (p float64) {
-	if c.rows == nil {
-		return normalBelow(-x, -c.mean[0], c.sd)
-	}
-	for _, row := range c.rows {
-		p += row.Weight * normalBelow(-x, -row.Mean, row.SD)
+		p += row.Weight * normalBelow(sign*x, sign*row.Mean, row.SD)
 	}
 	return p
 }
@@ -192,7 +181,7 @@ func newAnswerer(p *score.Problem, r resolvedQuery) answerer {
 }
 
 // graphNumbers numbers the different graphs among draws, and returns each draw's number.
-func graphNumbers(p *score.Problem, d score.Sample) (numbers []int) {
+func graphNumbers(d score.Sample) (numbers []int) {
 	place := map[string]int{}
 	for _, parents := range d.Parents {
 		key := fmt.Sprint(parents)

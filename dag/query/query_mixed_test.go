@@ -98,7 +98,7 @@ func TestQueriesOfAMixedGraph(t *testing.T) {
 			case q.Expectation:
 				return c.mean[0]
 			case q.Sign == ">":
-				return c.above(r.value)
+				return c.below(r.value, -1)
 			}
 			return c.mean[1]
 		}

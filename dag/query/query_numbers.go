@@ -118,13 +118,11 @@ func (g *givenNumbers) intercept(j int, parents dgraph.Set, theta []float64, ran
 }
 
 // answerNumbers fills in an answer about a node that is a number. weights of draws add up to one.
-func answerNumbers(p *score.Problem, a *Answer, r resolvedQuery, answers []conditional, weights []float64, graphs []int, independent float64) {
+func answerNumbers(a *Answer, r resolvedQuery, answers []conditional, weights []float64, graphs []int, independent float64) {
 	values := make([]float64, len(answers))
 	if r.sign != "" {
 		for k, one := range answers {
-			if values[k] = one.below(r.value); r.sign == ">" {
-				values[k] = one.above(r.value)
-			}
+			values[k] = one.below(r.value, 1-2*dgraph.Indicator(r.sign == ">"))
 		}
 		mean, se := weightedMean(values, weights, independent)
 		a.Probabilities = []ProbabilityAnswer{{fmt.Sprintf("%s %g", r.sign, r.value), mean, se, spreadOf(values, graphs)}}
@@ -147,7 +145,7 @@ func answerNumbers(p *score.Problem, a *Answer, r resolvedQuery, answers []condi
 		for range 60 {
 			middle, below := from+(to-from)/2, 0.0
 			for k, one := range answers {
-				below += weights[k] * one.below(middle)
+				below += weights[k] * one.below(middle, 1)
 			}
 			if below < level {
 				from = middle

@@ -45,27 +45,23 @@ func FormsOf(form Form) []Form {
 
 // LogEvidence returns the sum of the log evidences of all mechanisms of the node.
 func (c *changedForm) LogEvidence(parents dgraph.Set) float64 {
-	sum := c.Form.LogEvidence(parents)
-	for _, other := range c.others {
-		sum += other.LogEvidence(parents)
-	}
-	return sum
+	return c.plus(c.Form.LogEvidence(parents), parents, Form.LogEvidence)
 }
 
 func (c *changedForm) bic(parents dgraph.Set) float64 {
-	sum := c.Form.bic(parents)
-	for _, other := range c.others {
-		sum += other.bic(parents)
-	}
-	return sum
+	return c.plus(c.Form.bic(parents), parents, Form.bic)
 }
 
 // LogJoint returns the log joint density with the parameters of the usual mechanism; the parameters
 // of the other mechanisms are integrated out.
 func (c *changedForm) LogJoint(parents dgraph.Set, theta []float64) float64 {
-	sum := c.Form.LogJoint(parents, theta)
+	return c.plus(c.Form.LogJoint(parents, theta), parents, Form.LogEvidence)
+}
+
+// plus adds values of the other mechanisms to a sum.
+func (c *changedForm) plus(sum float64, parents dgraph.Set, value func(Form, dgraph.Set) float64) float64 {
 	for _, other := range c.others {
-		sum += other.LogEvidence(parents)
+		sum += value(other, parents)
 	}
 	return sum
 }

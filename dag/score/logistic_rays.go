@@ -32,19 +32,19 @@ func (f *logisticFamily) rays(center []float64, precision dense.Factor) *logisti
 	return &logisticRays{f, center, f.linear(center), precision, math.Ln2 + half*math.Log(math.Pi) - logsum.Gamma(half) - precision.LogDet()/2}
 }
 
-// pair appends to logs the logs of the integrals along a random direction and along the opposite
-// direction. In the mean of the two integrals the skewness of the posterior cancels.
-func (q *logisticRays) pair(random *rand.Rand, logs []float64) []float64 {
+// pair appends to the weights in to the logs of the integrals along a random direction and along
+// the opposite direction. In the mean of the two integrals the skewness of the posterior cancels.
+func (q *logisticRays) pair(random *rand.Rand, to *logisticDraws) {
 	step := stream.Normals(random, len(q.center))
 	floats.Scale(1/floats.Norm(step, 2), step)
 	q.factor.SolveUpper(step)
 	shift := q.family.linear(step)
 	for range 2 {
-		logs = append(logs, q.along(step, shift))
+		to.logs = append(to.logs, q.along(step, shift))
 		floats.Scale(-1, step)
 		floats.Scale(-1, shift)
 	}
-	return logs
+	to.addPair()
 }
 
 // These constants set the accuracy of the integral along a ray, a sum over equal steps of log r. It
@@ -73,21 +73,4 @@ func (q *logisticRays) along(step, shift []float64) float64 {
 		return math.Inf(-1)
 	}
 	return over.Log + q.logSurface
-}
-
-// estimateEvidence integrates along pairs of rays. Their number begins with least and is doubled
-// until the estimate is accurate enough or the number is at least most.
-func (q *logisticRays) estimateEvidence(random *rand.Rand, least, most int) (estimate logisticEvidence) {
-	var logs, pairs []float64
-	for count := least; ; count *= 2 {
-		for len(pairs) < count {
-			logs = q.pair(random, logs)
-			last := len(logs)
-			pairs = append(pairs, logsum.Add(logs[last-2], logs[last-1])-math.Ln2)
-		}
-		estimate = newLogisticEvidence(logs, pairs)
-		if estimate.enough() || count >= most {
-			return estimate
-		}
-	}
 }

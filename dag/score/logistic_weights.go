@@ -80,8 +80,13 @@ func (q *logisticProposal) pair(random *rand.Rand, to *logisticDraws) {
 		mirror(theta, q.Mode())
 		mirror(linear, q.linear)
 	}
-	last := len(to.logs)
-	to.pairs = append(to.pairs, logsum.Add(to.logs[last-2], to.logs[last-1])-math.Ln2)
+	to.addPair()
+}
+
+// addPair stores the mean of the two weights drawn last.
+func (d *logisticDraws) addPair() {
+	last := len(d.logs)
+	d.pairs = append(d.pairs, logsum.Add(d.logs[last-2], d.logs[last-1])-math.Ln2)
 }
 
 func mirror(x, center []float64) {
@@ -89,11 +94,13 @@ func mirror(x, center []float64) {
 	floats.AddScaled(x, 2, center)
 }
 
-func (q *logisticProposal) estimateEvidence(random *rand.Rand, most int) (evidence logisticEvidence) {
+// estimateEvidence makes pairs of weights by calling pair. Their number begins with least and is
+// doubled until the estimate is accurate enough or the number is at least most.
+func estimateEvidence(random *rand.Rand, pair func(*rand.Rand, *logisticDraws), least, most int) (evidence logisticEvidence) {
 	draws := &logisticDraws{}
-	for count := min(max(startRows/len(q.family.form.levels), fewestPairs), mostStart); ; count *= 2 {
+	for count := least; ; count *= 2 {
 		for len(draws.pairs) < count {
-			q.pair(random, draws)
+			pair(random, draws)
 		}
 		evidence = newLogisticEvidence(draws.logs, draws.pairs)
 		if evidence.enough() || count >= most {
@@ -123,8 +130,9 @@ func (f *logisticFamily) evidence(random *rand.Rand) logisticEvidence {
 		return logisticEvidence{math.NaN(), weightsError{se: math.NaN(), kHat: math.Inf(1), missed: 1}}
 	}
 	degrees := len(center) + moreDegrees + len(f.form.levels)/rowsPerDegree
-	if evidence := f.proposal(center, factor, degrees).estimateEvidence(random, modePairs); evidence.enough() {
+	start := min(max(startRows/len(f.form.levels), fewestPairs), mostStart)
+	if evidence := estimateEvidence(random, f.proposal(center, factor, degrees).pair, start, modePairs); evidence.enough() {
 		return evidence
 	}
-	return f.rays(center, factor).estimateEvidence(random, fewestRays, mostRays)
+	return estimateEvidence(random, f.rays(center, factor).pair, fewestRays, mostRays)
 }

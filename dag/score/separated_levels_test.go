@@ -48,7 +48,7 @@ func TestSeparatedLevelsByQuadrature(t *testing.T) {
 
 	family := form.family(parents)
 	center, factor, _ := family.mode()
-	rays := family.rays(center, factor).estimateEvidence(randomOf(3), 2_000, 2_000)
+	rays := estimateEvidence(randomOf(3), family.rays(center, factor).pair, 2_000, 2_000)
 	require.InDelta(t, logsum.Of(logs), rays.value, 4*rays.se)
 	require.Less(t, rays.se, 0.005)
 

@@ -149,12 +149,8 @@ func Simulate(s Simulation) (*Simulated, error) {
 	l := Layout{Nodes: s.Nodes, Mechanism: s.Mechanism, Hidden: s.Hidden, Bias: s.Bias, Sigma: s.Noise}
 	thetas := make([][]float64, s.Nodes)
 	for j := range thetas {
-		f := dgraph.Family{Node: j}
-		for _, i := range out.Truth.Parents(j) {
-			f.Parents = f.Parents.With(i)
-		}
 		thetas[j] = make([]float64, l.Dim())
-		for k, on := range l.Mask(f) {
+		for k, on := range l.Mask(dgraph.Family{Node: j, Parents: out.Truth.ParentSets()[j]}) {
 			if weight := 0.3 + 0.4*random.Float64(); on {
 				thetas[j][k] = math.Copysign(weight, random.Float64()-0.5)
 			}
@@ -232,11 +228,7 @@ func (s *Simulated) WriteTruth(w io.Writer) error {
 	for i, name := range s.Names {
 		cells := []string{name}
 		for j := range s.Names {
-			edge := 0
-			if s.Truth.Has(i, j) {
-				edge = 1
-			}
-			cells = append(cells, strconv.Itoa(edge))
+			cells = append(cells, strconv.Itoa(int(dgraph.Indicator(s.Truth.Has(i, j)))))
 		}
 		rows = append(rows, cells)
 	}

@@ -39,8 +39,7 @@ func newDoubtfulPairs(nodes int, weights []float64) *doubtfulPairs {
 
 // doubt returns p(1−p) for an edge with the given log odds.
 func doubt(logOdds float64) float64 {
-	p := 1 / (1 + math.Exp(-math.Abs(logOdds)))
-	return p * (1 - p)
+	return variance(1 / (1 + math.Exp(-math.Abs(logOdds))))
 }
 
 // doubtsOf returns, for each node i, the doubt whether i is a parent of j given the other parents

@@ -51,8 +51,7 @@ func newCandidates(ctx gocontext.Context, part *shard.Shard, p *score.Problem, l
 	if err := c.findTogether(ctx); err != nil {
 		return nil, err
 	}
-	var done atomic.Int32
-	var report sync.Mutex
+	done, report := 0, sync.Mutex{}
 	err := c.scoreNodes(ctx, part, "candidates", nil, func(j int) {
 		if greedy == nil {
 			c.selectForward(j, limit)
@@ -62,7 +61,8 @@ func newCandidates(ctx gocontext.Context, part *shard.Shard, p *score.Problem, l
 		c.scoreSets(ctx, j)
 		report.Lock()
 		defer report.Unlock()
-		progress(int(done.Add(1)), nodes)
+		done++
+		progress(done, nodes)
 	})
 	return c, err
 }

@@ -145,7 +145,13 @@ func (e *Evaluator) batchOf(remaining int) (codes, rows int) {
 
 // OverCodes evaluates a function of models, batch by batch. The argument name identifies its graph.
 func (e *Evaluator) OverCodes(name string, codes [][]int32, graphFn func(*context.Context, *Node) []*Node) ([]float64, error) {
-	most, sites, _ := e.Sizes()
+	return e.overRows(name, codes, nil, graphFn)
+}
+
+// overRows is OverCodes for a function of codes and, unless theta is nil, of the corresponding rows
+// of theta [n,D].
+func (e *Evaluator) overRows(name string, codes [][]int32, theta *mat.Dense, graphFn any) ([]float64, error) {
+	most, sites, dim := e.Sizes()
 	values := make([]float64, 0, len(codes))
 	for start := 0; start < len(codes); start += most {
 		rows, batch := e.batchOf(len(codes) - start)
@@ -153,7 +159,15 @@ func (e *Evaluator) OverCodes(name string, codes [][]int32, graphFn func(*contex
 		for i := range rows {
 			copy(flat[i*sites:], codes[start+i])
 		}
-		outputs, err := e.Run(name, graphFn, tensors.FromFlatDataAndDimensions(flat, batch, sites))
+		inputs := []any{tensors.FromFlatDataAndDimensions(flat, batch, sites)}
+		if theta != nil {
+			flatTheta := make([]float64, batch*dim)
+			for i := range rows {
+				copy(flatTheta[i*dim:], theta.RawRowView(start+i))
+			}
+			inputs = append(inputs, tensors.FromFlatDataAndDimensions(flatTheta, batch, dim))
+		}
+		outputs, err := e.Run(name, graphFn, inputs...)
 		if err != nil {
 			return nil, err
 		}
@@ -231,24 +245,9 @@ func (e *Evaluator) LogProb(codes [][]int32, theta *mat.Dense) ([]float64, error
 	if err := e.MakeDeferred(); err != nil {
 		return nil, err
 	}
-	most, sites, dim := e.Sizes()
-	logQ := make([]float64, 0, len(codes))
-	for start := 0; start < len(codes); start += most {
-		rows, batch := e.batchOf(len(codes) - start)
-		flatCodes, flatTheta := make([]int32, batch*sites), make([]float64, batch*dim)
-		for i := range rows {
-			copy(flatCodes[i*sites:], codes[start+i])
-			copy(flatTheta[i*dim:], theta.RawRowView(start+i))
-		}
-		outputs, err := e.Run("density", func(ctx *context.Context, codes, theta *Node) []*Node {
-			return []*Node{e.DensityGraph(ctx, codes, theta)}
-		}, tensors.FromFlatDataAndDimensions(flatCodes, batch, sites), tensors.FromFlatDataAndDimensions(flatTheta, batch, dim))
-		if err != nil {
-			return nil, err
-		}
-		logQ = append(logQ, tensors.MustCopyFlatData[float64](outputs[0])[:rows]...)
-	}
-	return logQ, nil
+	return e.overRows("density", codes, theta, func(ctx *context.Context, codes, theta *Node) []*Node {
+		return []*Node{e.DensityGraph(ctx, codes, theta)}
+	})
 }
 
 // DensityGraph returns log q(m) + log q(θ | m) [B] in float64 for codes [B,S] and theta [B,D].

@@ -97,7 +97,7 @@ func Adapt(ctx context.Context, problem Problem, random *rand.Rand) (*Proposal, 
 	p := &Proposal{problem: problem, mixture: mixture{&alone}}
 	all := &Sample{}
 	draws := problem.draws()
-	if err := p.extend(ctx, all, draws, random, p.density); err != nil {
+	if err := p.Draw(ctx, all, draws, random); err != nil {
 		return nil, err
 	}
 	parts, err := p.modes(ctx, all)
@@ -132,7 +132,7 @@ func (p *Proposal) adapt(ctx context.Context, all *Sample, parts, defence mixtur
 	proposals := []mixture{p.mixture}
 	for round := range rounds {
 		p.mixture = defended(parts, defence)
-		if err := p.extend(ctx, all, draws, random, p.density); err != nil {
+		if err := p.Draw(ctx, all, draws, random); err != nil {
 			return err
 		}
 		proposals = append(proposals, p.mixture)

@@ -84,14 +84,11 @@ func curvature(minus func([]float64) float64, minimum []float64, problem Problem
 		}
 		return minus(x)
 	}, scaled, &fd.Settings{Step: step})
-	covariance := mat.NewSymDense(dim, nil)
 	var eigen mat.EigenSym
 	if slices.ContainsFunc(hessian.RawSymmetric().Data, func(x float64) bool { return math.IsNaN(x) || math.IsInf(x, 0) }) || !eigen.Factorize(hessian, true) {
-		for i := range dim {
-			covariance.SetSym(i, i, width[i]*width[i])
-		}
-		return covariance
+		return problem.wide()
 	}
+	covariance := mat.NewSymDense(dim, nil)
 	var vectors mat.Dense
 	eigen.VectorsTo(&vectors)
 	values := eigen.Values(nil)

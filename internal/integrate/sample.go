@@ -19,24 +19,15 @@ type Sample struct {
 // Draw adds n independent draws to a sample. If ctx is cancelled, it stops within a few evaluations
 // of the density, with an error that wraps ctx.Err().
 func (p *Proposal) Draw(ctx context.Context, s *Sample, n int, random *rand.Rand) error {
-	return p.extend(ctx, s, n, random, p.density)
+	return p.Estimate(ctx, s, n, random, func(_ int, x []float64) float64 { return p.problem.LogDensity(x) })
 }
 
 // Estimate is Draw for a density that can only be estimated. The argument logEstimate returns the
 // log of the estimate at the i-th point of a sample. If the estimates are independent and their
 // means are the density, the mean weight is an unbiased estimate of the integral, and weighted
 // draws follow the density (Andrieu and Roberts 2009). logEstimate is called from several
-// goroutines at once.
+// goroutines at once. The points depend on the argument random only.
 func (p *Proposal) Estimate(ctx context.Context, s *Sample, n int, random *rand.Rand, logEstimate func(i int, x []float64) float64) error {
-	return p.extend(ctx, s, n, random, logEstimate)
-}
-
-// density returns the log density of the problem, which does not depend on the index of a point.
-func (p *Proposal) density(_ int, x []float64) float64 { return p.problem.LogDensity(x) }
-
-// extend adds n draws with their log densities, as Draw does, for the given log density. The points
-// depend on the argument random only.
-func (p *Proposal) extend(ctx context.Context, s *Sample, n int, random *rand.Rand, logDensity func(i int, x []float64) float64) error {
 	dim := len(p.problem.Centre)
 	work, terms := make([]float64, dim), make([]float64, len(p.mixture))
 	for range n {
@@ -44,7 +35,7 @@ func (p *Proposal) extend(ctx context.Context, s *Sample, n int, random *rand.Ra
 		s.Points = append(s.Points, x)
 		s.LogProposal = append(s.LogProposal, p.mixture.logDensity(x, work, terms))
 	}
-	return s.Evaluate(ctx, logDensity)
+	return s.Evaluate(ctx, logEstimate)
 }
 
 // Evaluate computes the log densities of the points of a sample that have none yet, on all

@@ -35,8 +35,7 @@ type Adam struct {
 // Float64. They are scalars, or are broadcast to the shape of the gradient, since rows may differ
 // in their number of steps.
 func (a Adam) Step(gradient, first, second, learningRate, step *Node) (increment, newFirst, newSecond *Node) {
-	beta2 := a.SecondDecay
-	beta2 = cmp.Or(beta2, 0.999)
+	beta2 := cmp.Or(a.SecondDecay, 0.999)
 	newFirst = Add(MulScalar(first, beta1), MulScalar(gradient, 1-beta1))
 	newSecond = Add(MulScalar(second, beta2), MulScalar(Square(gradient), 1-beta2))
 	// The bias corrections are computed in float64: 1 − 0.999^t loses digits in float32.

@@ -19,8 +19,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"maps"
-	"math"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -142,42 +140,36 @@ func whole(shape Shape) (chunks []int, name string) {
 	return chunks, strings.Join(names, ".")
 }
 
-func doubles(values []float64) []byte {
-	content := make([]byte, 8*len(values))
-	for i, v := range values {
-		binary.LittleEndian.PutUint64(content[8*i:], math.Float64bits(v))
+// numbers returns the bytes of values, a slice of numbers.
+func numbers(values any) []byte {
+	content, err := binary.Append(nil, binary.LittleEndian, values)
+	if err != nil {
+		panic(err) // the values are no numbers
 	}
 	return content
 }
 
-// Floats writes an array of float64, with the slowest dimension first.
-func (w *Writer) Floats(group, name string, shape Shape, values []float64) error {
-	if len(values) != shape.Size() {
-		panic(fmt.Sprintf("zarr: Writer.Floats: got %d values for an array of %d", len(values), shape.Size()))
+// array writes an array in one chunk, which holds the given number of values.
+func (w *Writer) array(group, name, kind string, fill any, shape Shape, values int, content []byte) error {
+	if values != shape.Size() {
+		panic(fmt.Sprintf("zarr: array %s: got %d values, want %d", name, values, shape.Size()))
 	}
 	chunks, key := whole(shape)
-	folder, err := w.startArray(group, name, "<f8", "NaN", shape, chunks)
+	folder, err := w.startArray(group, name, kind, fill, shape, chunks)
 	if err != nil {
 		return err
 	}
-	return w.chunk(folder, key, doubles(values))
+	return w.chunk(folder, key, content)
+}
+
+// Floats writes an array of float64, with the slowest dimension first.
+func (w *Writer) Floats(group, name string, shape Shape, values []float64) error {
+	return w.array(group, name, "<f8", "NaN", shape, len(values), numbers(values))
 }
 
 // Integers writes an array of 64-bit integers.
 func (w *Writer) Integers(group, name string, shape Shape, values []int64) error {
-	if len(values) != shape.Size() {
-		panic(fmt.Sprintf("zarr: Writer.Integers: got %d values for an array of %d", len(values), shape.Size()))
-	}
-	chunks, key := whole(shape)
-	folder, err := w.startArray(group, name, "<i8", nil, shape, chunks)
-	if err != nil {
-		return err
-	}
-	content := make([]byte, 8*len(values))
-	for i, v := range values {
-		binary.LittleEndian.PutUint64(content[8*i:], uint64(v))
-	}
-	return w.chunk(folder, key, content)
+	return w.array(group, name, "<i8", nil, shape, len(values), numbers(values))
 }
 
 // Texts writes a one-dimensional array of texts, padded to the length of the longest text.
@@ -185,12 +177,6 @@ func (w *Writer) Texts(group, name string, dim string, values []string) error {
 	width := 1
 	for _, v := range values {
 		width = max(width, utf8.RuneCountInString(v))
-	}
-	shape := Shape{{dim, len(values)}}
-	chunks, key := whole(shape)
-	folder, err := w.startArray(group, name, "<U"+strconv.Itoa(width), nil, shape, chunks)
-	if err != nil {
-		return err
 	}
 	content := make([]byte, 4*width*len(values))
 	for i, v := range values {
@@ -200,7 +186,7 @@ func (w *Writer) Texts(group, name string, dim string, values []string) error {
 			at += 4
 		}
 	}
-	return w.chunk(folder, key, content)
+	return w.array(group, name, "<U"+strconv.Itoa(width), nil, Shape{{dim, len(values)}}, len(values), content)
 }
 
 // chunkValues is the approximate number of float64 values in a chunk of Columns: 8 MiB.
@@ -232,7 +218,7 @@ func (w *Writer) Columns(group, name string, shape Shape, column func(at int, va
 				block[i*wide+at-first] = v
 			}
 		}
-		if err := w.chunk(folder, key+strconv.Itoa(first/wide), doubles(block)); err != nil {
+		if err := w.chunk(folder, key+strconv.Itoa(first/wide), numbers(block)); err != nil {
 			return err
 		}
 	}
@@ -241,8 +227,7 @@ func (w *Writer) Columns(group, name string, shape Shape, column func(at int, va
 
 // Close moves the store to its path.
 func (w *Writer) Close() error {
-	all := maps.Clone(w.metadata)
-	content, err := json.MarshalIndent(map[string]any{"zarr_consolidated_format": 1, "metadata": all}, "", "  ")
+	content, err := json.MarshalIndent(map[string]any{"zarr_consolidated_format": 1, "metadata": w.metadata}, "", "  ")
 	if err != nil {
 		return err
 	}
