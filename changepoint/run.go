@@ -35,9 +35,7 @@ const levelPoints = 400
 
 // Run finds the exact posterior, draws from it, checks the model and writes the run directory.
 func Run(ctx gocontext.Context, problem *Problem, cfg RunConfig) (*Result, error) {
-	if cfg.Status == nil {
-		cfg.Status = func(string) {}
-	}
+	cfg.Status = run.Silent(cfg.Status)
 	clock := run.NewClock()
 	cfg.Status("summing over all numbers and places of changes")
 	post, err := problem.Posterior(ctx)

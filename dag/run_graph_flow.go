@@ -108,9 +108,7 @@ func (cfg RunConfig) withDefaults(p *score.Problem) RunConfig {
 			cfg.Draws = 1 << 14
 		}
 	}
-	if cfg.Status == nil {
-		cfg.Status = func(string) {}
-	}
+	cfg.Status = run.Silent(cfg.Status)
 	return cfg
 }
 

@@ -25,7 +25,6 @@ type Problem struct {
 	family  family
 	columns []column
 	numbers []int // numbers of the rows in the file
-	unit    string
 }
 
 // column is a column on the working scale, with midrange 0 and range 1.
@@ -57,7 +56,7 @@ func NewProblem(t *table.Table, options Options) (*Problem, error) {
 		return nil, err
 	}
 	p := &Problem{Options: options, Path: t.Path}
-	p.numbers, p.unit = t.Places()
+	p.numbers, _ = t.Places()
 	for _, name := range options.Columns {
 		if err := p.read(t, name); err != nil {
 			return nil, err
