@@ -11,22 +11,15 @@ import (
 	"github.com/gomlx/gomlx/pkg/core/dtypes"
 
 	"github.com/transdim/vti/gpu"
+	"github.com/transdim/vti/internal/apply"
 	"github.com/transdim/vti/internal/checkpoint"
 )
 
 // template returns lines that describe a model without the sizes of its plates (such as groups).
 func template(m *Model) (lines []string) {
-	names := func(plates []*Plate) (list []string) {
-		for _, p := range plates {
-			list = append(list, p.name)
-		}
-		return list
-	}
+	names := func(plates []*Plate) []string { return apply.To(plates, (*Plate).Name) }
 	for _, p := range m.plates {
-		var above []*Plate
-		for _, parent := range p.parents {
-			above = append(above, parent.plate)
-		}
+		above := apply.To(p.parents, func(parent *membership) *Plate { return parent.plate })
 		lines = append(lines, fmt.Sprintf("plate %q in %q", p.name, names(above)))
 	}
 	for _, v := range m.variables {

@@ -8,6 +8,7 @@ import (
 	. "github.com/gomlx/gomlx/pkg/core/graph"
 	"gonum.org/v1/gonum/stat/distuv"
 
+	"github.com/transdim/vti/internal/apply"
 	"github.com/transdim/vti/likelihood"
 )
 
@@ -90,10 +91,7 @@ func alignedTo(x *Node, parameters []*Node) []*Node {
 
 // broadcast2 gives two nodes of equal rank the same shape.
 func broadcast2(a, b *Node) (x, y *Node) {
-	dims := make([]int, a.Rank())
-	for i := range dims {
-		dims[i] = max(a.Shape().Dim(i), b.Shape().Dim(i))
-	}
+	dims := apply.UpTo(a.Rank(), func(i int) int { return max(a.Shape().Dim(i), b.Shape().Dim(i)) })
 	return BroadcastToDims(a, dims...), BroadcastToDims(b, dims...)
 }
 
@@ -160,7 +158,7 @@ func LogNormal(mean, sd Term) Density {
 // HalfNormal returns the distribution of |x| for a normal x of mean zero with a standard deviation.
 func HalfNormal(sd Term) Density {
 	return elementwise("half-normal", Positives,
-		func(x *Node, p []*Node) *Node { return AddScalar(logNormal(x, ZerosLike(p[0]), p[0]), logTwo) },
+		func(x *Node, p []*Node) *Node { return AddScalar(logNormal(x, ZerosLike(p[0]), p[0]), math.Ln2) },
 		func(random *rand.Rand, p []float64) float64 { return p[0] * math.Abs(random.NormFloat64()) },
 		sd).withNormal(func(p []*Node) (mean, sd *Node) { return logOfScale(p[0]) })
 }
@@ -170,7 +168,7 @@ func HalfNormal(sd Term) Density {
 func HalfStudentT(degrees, scale Term) Density {
 	return elementwise("half-Student-t", Positives,
 		func(x *Node, p []*Node) *Node {
-			return AddScalar(logStudentT(x, p[0], ZerosLike(p[1]), p[1]), logTwo)
+			return AddScalar(logStudentT(x, p[0], ZerosLike(p[1]), p[1]), math.Ln2)
 		},
 		func(random *rand.Rand, p []float64) float64 { return p[1] * math.Abs(drawStudentT(random, p[0])) },
 		degrees, scale).withNormal(func(p []*Node) (mean, sd *Node) { return logOfScale(p[1]) })

@@ -10,6 +10,7 @@ import (
 	"github.com/gomlx/gomlx/pkg/ml/context"
 	"gonum.org/v1/gonum/stat"
 
+	"github.com/transdim/vti/internal/apply"
 	"github.com/transdim/vti/internal/evaluate"
 	"github.com/transdim/vti/internal/made"
 )
@@ -116,18 +117,13 @@ func (s *setEncoder) encode(ctx, memberScope *context.Context, r *replica, v *Va
 		if x.role != Observed {
 			continue
 		}
-		l := s.level(s.dataScope(ctx, i), r, x, v.plates)
+		networks := ctx.In(networkScope).In("encoder").In(fmt.Sprintf("data%d", i)).Checked(false) // shared by all latent variables
+		l := s.level(networks, r, x, v.plates)
 		aligned := r.align(l.value, l.plates, v.plates)
 		parts = append(parts, BroadcastToDims(aligned, append(r.dims(v), aligned.Shape().Dim(-2), s.hidden)...))
 	}
 	init := made.FanIn(s.hidden * len(parts))
 	return s.linear(memberScope.In(networkScope).In("encoding"), Concatenate(parts, -1), width, init)
-}
-
-// dataScope returns the scope of the networks for the data of variable i, which all latent
-// variables share.
-func (s *setEncoder) dataScope(ctx *context.Context, i int) *context.Context {
-	return ctx.In(networkScope).In("encoder").In(fmt.Sprintf("data%d", i)).Checked(false)
 }
 
 // level encodes the data of x and contracts the encodings, plate by plate, until all plates of the
@@ -321,11 +317,7 @@ func (r *replica) memberWeights(plates []*Plate, rank int) *Node {
 }
 
 func (r *replica) sizesOf(plates []*Plate) []int {
-	sizes := make([]int, len(plates))
-	for i, p := range plates {
-		sizes[i] = r.sizes[p]
-	}
-	return sizes
+	return apply.To(plates, func(p *Plate) int { return r.sizes[p] })
 }
 
 func (r *replica) remembered(name string, compute func() level) level {

@@ -337,9 +337,3 @@ func (c *cascade) reader() *setEncoder {
 	encoder, _ := c.encoder.(*setEncoder)
 	return encoder
 }
-
-// isFree reports whether the encodings of a latent variable are weights themselves.
-func (c *cascade) isFree(l *latent) bool {
-	_, free := c.encoderOf(l).(freeEncodings)
-	return free
-}

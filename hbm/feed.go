@@ -7,6 +7,7 @@ import (
 	. "github.com/gomlx/gomlx/pkg/core/graph"
 	"github.com/gomlx/gomlx/pkg/core/tensors"
 
+	"github.com/transdim/vti/internal/apply"
 	"github.com/transdim/vti/space"
 )
 
@@ -89,10 +90,7 @@ func (f *feed) inputs(c *selection) []any {
 		}
 	}
 	for _, v := range f.model.Latents() {
-		var rows []int32
-		for _, row := range c.rows(v) {
-			rows = append(rows, int32(row))
-		}
+		rows := apply.To(c.rows(v), func(row int) int32 { return int32(row) })
 		inputs = append(inputs, tensors.FromFlatDataAndDimensions(rows, len(rows), 1))
 	}
 	return inputs
@@ -132,17 +130,9 @@ func (f *feed) replica(s *selector, inputs []*Node) *replica {
 }
 
 func (c *selection) dims(v *Variable) []int {
-	dims := make([]int, len(v.plates))
-	for i, p := range v.plates {
-		dims[i] = len(c.members[p])
-	}
-	return dims
+	return apply.To(v.plates, func(p *Plate) int { return len(c.members[p]) })
 }
 
 func single(values []float64) []float32 {
-	converted := make([]float32, len(values))
-	for i, value := range values {
-		converted[i] = float32(value)
-	}
-	return converted
+	return apply.To(values, func(value float64) float32 { return float32(value) })
 }

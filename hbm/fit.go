@@ -15,6 +15,7 @@ import (
 	vti "github.com/transdim/vti"
 	"github.com/transdim/vti/cosmic"
 	"github.com/transdim/vti/gpu"
+	"github.com/transdim/vti/internal/apply"
 	"github.com/transdim/vti/internal/evaluate"
 	"github.com/transdim/vti/space"
 )
@@ -148,12 +149,10 @@ func (f *modelFamily) String() string {
 	s := familySettings{
 		Family: c.Family.String(), Encoding: c.Encoding, Products: c.Products, Thin: c.Thin, Flow: c.Flow, Amortize: c.Amortize,
 		Template: template(f.model), Data: fingerprint(f.model, f.data),
+		Model: apply.To(f.model.variables, func(v *Variable) string { return fmt.Sprintf("%s %v", v.role, v) }),
 	}
 	for _, p := range f.model.plates {
 		s.Members = append(s.Members, f.selector.size(p))
-	}
-	for _, v := range f.model.variables {
-		s.Model = append(s.Model, fmt.Sprintf("%s %v", v.role, v))
 	}
 	text, err := json.Marshal(s)
 	if err != nil {
@@ -231,11 +230,7 @@ func DefaultDraws(members int) int {
 func (f *modelFamily) draws() int {
 	members := 1
 	for _, l := range f.family.latents {
-		size := 1
-		for _, p := range l.plates {
-			size *= f.selector.size(p)
-		}
-		members = max(members, size)
+		members = max(members, product(apply.To(l.plates, f.selector.size)))
 	}
 	return DefaultDraws(members)
 }

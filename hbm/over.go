@@ -13,6 +13,7 @@ import (
 
 	vti "github.com/transdim/vti"
 	"github.com/transdim/vti/gpu"
+	"github.com/transdim/vti/internal/apply"
 	"github.com/transdim/vti/internal/evaluate"
 	"github.com/transdim/vti/internal/rank"
 	"github.com/transdim/vti/internal/stream"
@@ -224,11 +225,7 @@ func (t *Target) Draws(device *gpu.Device, sample *vti.WeightedSample) (*Draws, 
 	graphs := evaluate.Graphs{Device: device}
 	graph := func(_ *vti.Context, inputs []*Node) []*Node {
 		r, _ := t.replicaAt(t.space.Mask(inputs[0]), inputs[1])
-		var outputs []*Node
-		for _, v := range t.model.Latents() {
-			outputs = append(outputs, drawsFirst(r, v))
-		}
-		return outputs
+		return apply.To(t.model.Latents(), func(v *Variable) *Node { return drawsFirst(r, v) })
 	}
 	n, dim := sample.Theta.Dims()
 	sites := len(t.space.Cards())

@@ -11,6 +11,7 @@ import (
 
 	vti "github.com/transdim/vti"
 	"github.com/transdim/vti/gpu"
+	"github.com/transdim/vti/internal/apply"
 	"github.com/transdim/vti/internal/evaluate"
 	"github.com/transdim/vti/internal/pick"
 	"github.com/transdim/vti/internal/stream"
@@ -54,11 +55,7 @@ func (f *amortizedFamily) prepare(ctx gocontext.Context, device *gpu.Device) (er
 
 // draw draws a model from the prior for each data set.
 func (f *amortizedFamily) draw(random *rand.Rand) [][]int32 {
-	codes := make([][]int32, f.config.Amortize)
-	for i := range codes {
-		codes[i] = space.Decode(f.space.Cards(), pick.Log(f.logPrior, random.Float64()), nil)
-	}
-	return codes
+	return apply.UpTo(f.config.Amortize, func(i int) []int32 { return space.Decode(f.space.Cards(), pick.Log(f.logPrior, random.Float64()), nil) })
 }
 
 // Batch implements [vti.BatchedFlow].

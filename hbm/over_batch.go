@@ -10,6 +10,7 @@ import (
 
 	vti "github.com/transdim/vti"
 	"github.com/transdim/vti/gpu"
+	"github.com/transdim/vti/internal/apply"
 	"github.com/transdim/vti/internal/stream"
 	"github.com/transdim/vti/space"
 )
@@ -28,17 +29,9 @@ type batchedFamily struct {
 
 var _ vti.BatchedFlow = (*batchedFamily)(nil)
 
-func newBatchedFamily(f *targetFamily, s *selector) *batchedFamily {
-	part := &feed{model: f.model, data: f.data, dtype: f.config.DType, target: f}
-	return &batchedFamily{targetFamily: f, selector: s, part: &Posterior{model: f.model, config: f.config, family: f.family, feed: part}}
-}
-
 // String describes the family for checkpoints.
 func (f *batchedFamily) String() string {
-	var sizes []string
-	for _, p := range f.model.plates {
-		sizes = append(sizes, fmt.Sprint(f.selector.size(p)))
-	}
+	sizes := apply.To(f.model.plates, func(p *Plate) string { return fmt.Sprint(f.selector.size(p)) })
 	return fmt.Sprintf("%v, %s members in a step", f.targetFamily, strings.Join(sizes, "/"))
 }
 

@@ -15,25 +15,18 @@ import (
 	"github.com/transdim/vti/internal/train"
 )
 
-// logLikelihood returns log p(data | θ, m) [B], the density of the observed variables. The
-// arguments mask and theta are [B, D].
-func (t *Target) logLikelihood(mask, theta *Node) *Node {
-	r, _ := t.replicaAt(mask, theta)
-	total := Zeros(theta.Graph(), shapes.Make(dtypes.Float64, theta.Shape().Dim(0)))
-	for _, v := range t.model.withRole(Observed) {
-		total = Add(total, r.sumMembers(v, r.logProb(v)))
-	}
-	return total
-}
-
 // ceilings finds the largest likelihood of a model. It bounds the evidence, a mean of likelihoods.
 type ceilings struct {
-	slope *Exec // computes the log likelihood and its gradient
+	slope *Exec // computes the log likelihood, log p(data | θ, m), and its gradient
 }
 
 func newCeilings(device *gpu.Device, t *Target) (*ceilings, error) {
 	slope, err := NewExec(device.Backend(), func(codes, theta *Node) (value, gradient *Node) {
-		value = t.logLikelihood(t.space.Mask(codes), theta)
+		r, _ := t.replicaAt(t.space.Mask(codes), theta)
+		value = Zeros(theta.Graph(), shapes.Make(dtypes.Float64, theta.Shape().Dim(0)))
+		for _, v := range t.model.withRole(Observed) {
+			value = Add(value, r.sumMembers(v, r.logProb(v)))
+		}
 		return value, ConvertDType(Gradient(ReduceAllSum(value), theta)[0], dtypes.Float64)
 	})
 	return &ceilings{slope}, err

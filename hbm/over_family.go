@@ -42,7 +42,8 @@ func (t *Target) Family(cfg Config) (vti.Flow, error) {
 	if err != nil || members.isWhole() && cfg.Amortize == 0 {
 		return f, err
 	}
-	batched := newBatchedFamily(f, members)
+	part := &feed{model: f.model, data: f.data, dtype: cfg.DType, target: f}
+	batched := &batchedFamily{targetFamily: f, selector: members, part: &Posterior{model: f.model, config: cfg, family: f.family, feed: part}}
 	if cfg.Amortize > 0 {
 		return &amortizedFamily{batchedFamily: batched}, nil
 	}

@@ -22,7 +22,7 @@ func broadcast3(a, b, c *Node) (x, y, z *Node) {
 func Laplace(location, scale Term) Density {
 	return elementwise("Laplace", Reals,
 		func(x *Node, p []*Node) *Node {
-			return AddScalar(Neg(Add(Div(Abs(Sub(x, p[0])), p[1]), Log(p[1]))), -logTwo)
+			return AddScalar(Neg(Add(Div(Abs(Sub(x, p[0])), p[1]), Log(p[1]))), -math.Ln2)
 		},
 		func(random *rand.Rand, p []float64) float64 {
 			return p[0] + p[1]*(random.ExpFloat64()-random.ExpFloat64())

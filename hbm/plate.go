@@ -9,6 +9,7 @@ import (
 	. "github.com/gomlx/gomlx/pkg/core/graph"
 	"github.com/gomlx/gomlx/pkg/core/tensors"
 
+	"github.com/transdim/vti/internal/apply"
 	"github.com/transdim/vti/internal/english"
 )
 
@@ -119,13 +120,7 @@ func (p *Plate) String() string { return fmt.Sprintf("%s[%d]", p.name, p.size) }
 type Values map[*Variable][]float64
 
 // shape returns the shape of all values of a variable, [plates..., event...].
-func (v *Variable) shape() []int {
-	var dims []int
-	for _, p := range v.plates {
-		dims = append(dims, p.size)
-	}
-	return append(dims, v.event...)
-}
+func (v *Variable) shape() []int { return append(apply.To(v.plates, (*Plate).Size), v.event...) }
 
 // memberName returns a name for the member of the given number: "x[group 2, sample 7]".
 func (v *Variable) memberName(number int) string {

@@ -14,6 +14,7 @@ import (
 	"gonum.org/v1/gonum/stat"
 
 	"github.com/transdim/vti/gpu"
+	"github.com/transdim/vti/internal/apply"
 	"github.com/transdim/vti/internal/evaluate"
 	"github.com/transdim/vti/internal/stream"
 )
@@ -88,7 +89,7 @@ func (p *Posterior) Family() Family { return p.config.Family }
 // (Config.Amortize).
 func (p *Posterior) On(model *Model, data Values) (*Posterior, error) {
 	for _, l := range p.family.latents {
-		if p.family.isFree(l) {
+		if _, free := p.family.encoderOf(l).(freeEncodings); free {
 			return nil, fmt.Errorf("hbm: family %v does not compute all encodings from data: train it on these data", p.config.Family)
 		}
 	}
@@ -190,10 +191,7 @@ func (p *Posterior) sample(ctx gocontext.Context, n int, name string, values boo
 			return nil, fmt.Errorf("sampling stopped after %d of %d draws: %w", start, n, err)
 		}
 		random := stream.Rand(p.config.Seed, fmt.Sprintf("sample/%s/%d", name, start/chunk))
-		var inputs []any
-		for _, l := range p.family.latents {
-			inputs = append(inputs, normals(random, append(chosen.dims(l.Variable), chunk, l.dim)...))
-		}
+		inputs := apply.To(p.family.latents, func(l *latent) any { return normals(random, append(chosen.dims(l.Variable), chunk, l.dim)...) })
 		outputs, err := p.graphs.Run(fmt.Sprintf("sample/%v/%d", values, rows), graph, append(inputs, rest...)...)
 		if err != nil {
 			return nil, err

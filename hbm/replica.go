@@ -8,6 +8,7 @@ import (
 	"github.com/gomlx/gomlx/pkg/core/shapes"
 	"github.com/gomlx/gomlx/pkg/ml/context"
 
+	"github.com/transdim/vti/internal/apply"
 	"github.com/transdim/vti/internal/stream"
 )
 
@@ -77,10 +78,7 @@ func (r *replica) align(x *Node, from, to []*Plate) *Node {
 		}
 		permutation := slices.Clone(group)
 		left := []*Plate{plate}
-		columns := make([]*Node, len(group))
-		for i, axis := range group {
-			columns[i] = r.position(plate, axes[axis])
-		}
+		columns := apply.To(group, func(axis int) *Node { return r.position(plate, axes[axis]) })
 		for axis := range x.Rank() {
 			if slices.Contains(group, axis) {
 				continue
@@ -136,11 +134,7 @@ func transposed(x *Node, permutation []int) *Node {
 
 // parameters evaluates the terms of a variable's density on its plates.
 func (r *replica) parameters(v *Variable) []*Node {
-	nodes := make([]*Node, len(v.density.terms))
-	for i, term := range v.density.terms {
-		nodes[i] = term.node(r, v.plates)
-	}
-	return nodes
+	return apply.To(v.density.terms, func(term Term) *Node { return term.node(r, v.plates) })
 }
 
 // logProb returns the log density of each member of a variable at its value in the replica,
@@ -155,31 +149,23 @@ func sumTrailing(x *Node, rank int) *Node {
 	if x.Rank() == rank {
 		return x
 	}
-	axes := make([]int, x.Rank()-rank)
-	for i := range axes {
-		axes[i] = rank + i
-	}
+	axes := apply.UpTo(x.Rank()-rank, func(i int) int { return rank + i })
 	return ReduceSum(x, axes...)
 }
 
 // densities draws from the family at the members of a replica, leaves the values in it, and returns
 // the log density of each draw under the model (logJoint) and under the family (logQ), [draws]
-// Float64.
+// Float64. The noise of draws comes in pairs of opposite sign (antithetic draws). So the part of
+// the gradient that is odd in the noise cancels; near the optimum it is most of the gradient with
+// respect to locations.
 func (p *Posterior) densities(ctx *context.Context, r *replica, draws int) (logJoint, logQ *Node) {
-	return p.densitiesAt(ctx, r, p.noise(ctx, r, draws))
-}
-
-// noise makes the noise of draws of each latent variable, [plates..., draws, U]. The noise comes in
-// pairs of opposite sign (antithetic draws). So the part of the gradient that is odd in the noise
-// cancels; near the optimum it is most of the gradient with respect to locations.
-func (p *Posterior) noise(ctx *context.Context, r *replica, draws int) []*Node {
 	noise := make([]*Node, len(p.family.latents))
 	for i, l := range p.family.latents {
 		dims := append(r.dims(l.Variable), (draws+1)/2, l.dim)
 		half := stream.Normal(ctx, r.graph, p.config.Seed, "noise/"+l.scope(), shapes.Make(r.dtype, dims...))
 		noise[i] = SliceAxis(Concatenate([]*Node{half, Neg(half)}, -2), -2, AxisRange(0, draws))
 	}
-	return noise
+	return p.densitiesAt(ctx, r, noise)
 }
 
 // densitiesAt computes densities from standard normal noise [plates..., draws, U] of each latent

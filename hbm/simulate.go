@@ -10,6 +10,7 @@ import (
 	"github.com/gomlx/gomlx/pkg/core/tensors"
 
 	"github.com/transdim/vti/gpu"
+	"github.com/transdim/vti/internal/apply"
 	"github.com/transdim/vti/internal/english"
 	"github.com/transdim/vti/internal/stream"
 	"github.com/transdim/vti/internal/train"
@@ -231,9 +232,6 @@ func (s *simulation) parameters(known Values, sets int, present map[*Variable][]
 	if err != nil {
 		return nil, err
 	}
-	flat := make([][]float64, len(outputs))
-	for i, output := range outputs {
-		flat[i] = tensors.MustCopyFlatData[float64](output)
-	}
+	flat := apply.To(outputs, tensors.MustCopyFlatData[float64])
 	return flat, nil
 }

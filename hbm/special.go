@@ -6,10 +6,7 @@ import (
 	. "github.com/gomlx/gomlx/pkg/core/graph"
 )
 
-var (
-	halfLogTwoPi = 0.5 * math.Log(2*math.Pi)
-	logTwo       = math.Ln2
-)
+var halfLogTwoPi = 0.5 * math.Log(2*math.Pi)
 
 // softplus returns log(1 + exp x), with the right derivative at zero too.
 func softplus(x *Node) *Node {

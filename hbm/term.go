@@ -4,6 +4,8 @@ import (
 	"fmt"
 
 	. "github.com/gomlx/gomlx/pkg/core/graph"
+
+	"github.com/transdim/vti/internal/apply"
 )
 
 // Term is a parameter of a density: a Variable, a number (Number, Numbers), or a function of
@@ -68,9 +70,6 @@ func (e expression) variables() []*Variable {
 }
 
 func (e expression) node(r *replica, plates []*Plate) *Node {
-	values := make([]*Node, len(e.inputs))
-	for i, input := range e.inputs {
-		values[i] = input.node(r, plates)
-	}
+	values := apply.To(e.inputs, func(input Term) *Node { return input.node(r, plates) })
 	return e.function(values)
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"github.com/gomlx/gomlx/pkg/core/dtypes"
@@ -14,6 +15,7 @@ import (
 	"github.com/gomlx/gomlx/pkg/ml/context"
 	"gonum.org/v1/gonum/floats"
 
+	"github.com/transdim/vti/internal/apply"
 	"github.com/transdim/vti/internal/budget"
 	"github.com/transdim/vti/internal/logsum"
 	"github.com/transdim/vti/internal/pick"
@@ -209,16 +211,10 @@ func (w *weighing) owners(v *Variable) []int32 {
 	if carrier == nil {
 		return nil
 	}
-	below := 1 // number of combinations of members of the plates after the carrier
-	for i := len(v.plates) - 1; v.plates[i] != carrier; i-- {
-		below *= v.plates[i].size
-	}
+	// number of combinations of members of the plates after the carrier
+	below := sizeOf(v.plates[slices.Index(v.plates, carrier)+1:])
 	chain := carrier.path(w.plate)
-	owners := make([]int32, v.Members())
-	for member := range owners {
-		owners[member] = follow(chain, int32(member/below%carrier.size))
-	}
-	return owners
+	return apply.UpTo(v.Members(), func(member int) int32 { return follow(chain, int32(member/below%carrier.size)) })
 }
 
 // pickOne picks one of several draws with probability proportional to its weight, and returns the

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+
+	"github.com/transdim/vti/internal/apply"
 )
 
 // Formula is a regression in the notation of lme4 and brms: a response, population terms, and terms
@@ -42,10 +44,7 @@ func (t Term) String() string {
 	if len(t) == 0 {
 		return "1"
 	}
-	names := make([]string, len(t))
-	for i, v := range t {
-		names[i] = v.String()
-	}
+	names := apply.To(t, func(v Variable) string { return v.String() })
 	return strings.Join(names, ":")
 }
 

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/transdim/vti/internal/apply"
 	"github.com/transdim/vti/internal/english"
 	"github.com/transdim/vti/table"
 )
@@ -138,10 +139,7 @@ func (v Variable) steps(data *table.Table, seen int) ([]Column, error) {
 	}
 	var columns []Column
 	for k := 1; k < len(labels); k++ {
-		above := make([]float64, len(places))
-		for row, x := range places {
-			above[row] = math.Max(0, math.Min(1, x-float64(k-1)))
-		}
+		above := apply.To(places, func(x float64) float64 { return math.Max(0, math.Min(1, x-float64(k-1))) })
 		columns = append(columns, Column{Name: v.shortName(), Values: above, Step: labels[k-1] + " to " + labels[k]})
 	}
 	return columns, nil

@@ -12,6 +12,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/transdim/vti/hbm/formula"
+	"github.com/transdim/vti/internal/apply"
 	"github.com/transdim/vti/internal/english"
 	"github.com/transdim/vti/table"
 )
@@ -177,10 +178,7 @@ func (f *Frame) grouping(t *table.Table, group formula.Term) (*Grouping, error) 
 }
 
 func groupingName(group formula.Term) string {
-	names := make([]string, len(group))
-	for i, v := range group {
-		names[i] = v.Column
-	}
+	names := apply.To(group, func(v formula.Variable) string { return v.Column })
 	return oneLine(strings.Join(names, ":"))
 }
 

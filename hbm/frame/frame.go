@@ -8,6 +8,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/transdim/vti/hbm/formula"
+	"github.com/transdim/vti/internal/apply"
 	"github.com/transdim/vti/internal/english"
 	"github.com/transdim/vti/internal/report"
 	"github.com/transdim/vti/likelihood"
@@ -105,11 +106,7 @@ type Column struct {
 
 // Names returns the names of columns.
 func Names(columns []Column) []string {
-	names := make([]string, len(columns))
-	for i, c := range columns {
-		names[i] = c.Name
-	}
-	return names
+	return apply.To(columns, func(c Column) string { return c.Name })
 }
 
 // Grouping is a way to group the rows, with the columns that vary by it.

@@ -3,6 +3,7 @@ package frame
 import (
 	"math/rand/v2"
 
+	"github.com/transdim/vti/internal/apply"
 	"github.com/transdim/vti/internal/stream"
 	"github.com/transdim/vti/likelihood"
 )
@@ -10,10 +11,7 @@ import (
 // CoefficientNames returns the names of population effects in answers: the names of their columns,
 // or LEVEL:COLUMN for the log odds of a category against the first.
 func (f *Frame) CoefficientNames() []string {
-	var columns []Column
-	for _, j := range f.EffectColumns() {
-		columns = append(columns, f.Columns[j])
-	}
+	columns := apply.To(f.EffectColumns(), func(j int) Column { return f.Columns[j] })
 	return f.inPlanes(columns)
 }
 
@@ -38,11 +36,7 @@ func (f *Frame) PlaneNames() []string {
 	if !f.unordered() {
 		return []string{""}
 	}
-	var names []string
-	for _, label := range f.Labels[1:] {
-		names = append(names, label+":")
-	}
-	return names
+	return apply.To(f.Labels[1:], func(label string) string { return label + ":" })
 }
 
 // NewEffects draws the effects of a new level of a grouping with q columns, [M·q] for M linear

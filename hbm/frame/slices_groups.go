@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/transdim/vti/hbm/formula"
+	"github.com/transdim/vti/internal/apply"
 	"github.com/transdim/vti/table"
 )
 
@@ -21,20 +22,13 @@ type labelSet struct {
 func (l *labelSet) codes(c *table.Column) []int32 {
 	codes := make([]int32, len(c.Codes))
 	if c.Kind == table.Factor {
-		numbers := make([]int32, len(c.Levels))
-		for k, text := range c.Levels {
-			numbers[k] = number(l.texts, text)
-		}
+		numbers := apply.To(c.Levels, func(text string) int32 { return number(l.texts, text) })
 		for row, code := range c.Codes {
 			codes[row] = numbers[code]
 		}
 		return codes
 	}
-	codes = make([]int32, len(c.Values))
-	for row, value := range c.Values {
-		codes[row] = number(l.numbers, value)
-	}
-	return codes
+	return apply.To(c.Values, func(value float64) int32 { return number(l.numbers, value) })
 }
 
 func number[K comparable](numbers map[K]int32, key K) int32 {
@@ -76,10 +70,7 @@ type slicedGrouping struct {
 
 // keys returns the key of the group of each row of a slice: the numbers of its labels.
 func (s *slicedTable) keys(t *table.Table, g *slicedGrouping) ([]cellKey, error) {
-	keys := make([]cellKey, t.Rows())
-	for i := range keys {
-		keys[i] = cellKey{-1, -1, -1, -1}
-	}
+	keys := apply.UpTo(t.Rows(), func(i int) cellKey { return cellKey{-1, -1, -1, -1} })
 	for k, v := range g.group {
 		column, err := t.Lookup(v.Column)
 		if err != nil {

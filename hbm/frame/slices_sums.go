@@ -9,6 +9,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/transdim/vti/hbm/formula"
+	"github.com/transdim/vti/internal/apply"
 	"github.com/transdim/vti/internal/english"
 	"github.com/transdim/vti/internal/report"
 	"github.com/transdim/vti/table"
@@ -261,10 +262,7 @@ func (s *sliceSums) finish() error {
 	f.checkRank()
 	for k, g := range f.Groupings {
 		g.Z = take(s.place[k+1])
-		var indicator []bool
-		for _, at := range s.place[k+1] {
-			indicator = append(indicator, s.binary[at])
-		}
+		indicator := apply.To(s.place[k+1], func(at int) bool { return s.binary[at] })
 		f.Reduced.indicator = append(f.Reduced.indicator, indicator)
 		for _, cell := range cells {
 			g.Index = append(g.Index, int(s.groups[cell][k]))

@@ -1,6 +1,10 @@
 package frame
 
-import "gonum.org/v1/gonum/mat"
+import (
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/transdim/vti/internal/apply"
+)
 
 // Text returns the name of a column of a design. For a column of a monotonic effect, mo(x), the
 // name is followed by the step between two categories that the column stands for.
@@ -61,11 +65,7 @@ func (f *Frame) Steps(j int) int {
 // StepCoefficient returns draws of the coefficient of a step of a monotonic effect: its average
 // change a step, times the share of the step, times the number of steps.
 func StepCoefficient(average, share []float64, steps int) []float64 {
-	product := make([]float64, len(average))
-	for s := range product {
-		product[s] = average[s] * share[s] * float64(steps)
-	}
-	return product
+	return apply.UpTo(len(average), func(s int) float64 { return average[s] * share[s] * float64(steps) })
 }
 
 // ShiftedName returns the name of the values of Shifted.

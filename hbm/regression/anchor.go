@@ -10,6 +10,7 @@ import (
 	"github.com/transdim/vti/cosmic"
 	"github.com/transdim/vti/gpu"
 	"github.com/transdim/vti/hbm/formula"
+	"github.com/transdim/vti/internal/apply"
 	"github.com/transdim/vti/likelihood"
 )
 
@@ -42,10 +43,7 @@ const (
 // fitUnits sets the unit of each standard deviation from the width of its posterior in the model
 // with all terms. If no mode of this posterior is found, the units stay as they are.
 func (r *Regression) fitUnits(ctx gocontext.Context, device *gpu.Device) error {
-	full := make([]int32, len(r.space.cards))
-	for s, card := range r.space.cards {
-		full[s] = int32(card - 1)
-	}
+	full := apply.To(r.space.cards, func(card int) int32 { return int32(card - 1) })
 	for range unitRounds {
 		found, err := vti.Laplace(ctx, device, Target{r}, [][]int32{full}, r.start())
 		if err != nil || found[0].Precision == nil {

@@ -1,6 +1,7 @@
 package regression
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -8,6 +9,7 @@ import (
 	"github.com/transdim/vti"
 	"github.com/transdim/vti/compare"
 	"github.com/transdim/vti/hbm/formula"
+	"github.com/transdim/vti/internal/apply"
 	"github.com/transdim/vti/internal/report"
 	"github.com/transdim/vti/run"
 )
@@ -75,7 +77,8 @@ func Compare(a, b *StoredRun) (*Comparison, error) {
 		return nil, err
 	}
 	if x, y := a.Result, b.Result; x.LogEvidence != nil && y.LogEvidence != nil {
-		c.LogEvidence = new(compare.NewPair(*x.LogEvidence, known(x.LogEvidenceSE), *y.LogEvidence, known(y.LogEvidenceSE)))
+		unknown := Figure(math.NaN())
+		c.LogEvidence = new(compare.NewPair(*x.LogEvidence, *cmp.Or(x.LogEvidenceSE, &unknown), *y.LogEvidence, *cmp.Or(y.LogEvidenceSE, &unknown)))
 	}
 	if len(a.Result.Models) > 0 && len(b.Result.Models) > 0 && a.Record.Frame.Formula == b.Record.Frame.Formula {
 		c.CompareModels(a.Result.listed(), b.Result.listed())
@@ -110,19 +113,10 @@ func (r *StoredRun) summary() compare.Run {
 	return s
 }
 
-// known returns *x, or NaN if x is nil.
-func known(x *Figure) Figure {
-	if x == nil {
-		return Figure(math.NaN())
-	}
-	return *x
-}
-
-func (r *Result) listed() (list []compare.Model) {
-	for _, m := range r.Models {
-		list = append(list, compare.Model{Code: m.Code, Probability: m.Certified, SE: m.SE})
-	}
-	return list
+func (r *Result) listed() []compare.Model {
+	return apply.To(r.Models, func(m ModelSummary) compare.Model {
+		return compare.Model{Code: m.Code, Probability: m.Certified, SE: m.SE}
+	})
 }
 
 func pairTerms(a, b []TermState) (pairs []compare.Pair) {

@@ -10,6 +10,7 @@ import (
 	"gonum.org/v1/gonum/stat"
 
 	"github.com/transdim/vti/hbm/formula"
+	"github.com/transdim/vti/internal/apply"
 )
 
 // PriorSummary holds the prior of one parameter in the models that have the parameter, in the units
@@ -99,10 +100,7 @@ func (r *Regression) fillUnpooled(result *Result, s *posteriorSample) {
 			rest[i] -= r.Frame.X.At(i, j) * coefficients[j]
 		}
 	}
-	starts := make([]int, len(r.groups)) // index in result.Varying of the first effect of each grouping
-	for k := range starts {
-		starts[k] = r.firstQuantity(k) - r.firstQuantity(0)
-	}
+	starts := apply.UpTo(len(r.groups), func(k int) int { return r.firstQuantity(k) - r.firstQuantity(0) })
 	// explained returns the sum of the effects of grouping k on row i.
 	explained := func(k, i int) (sum float64) {
 		g := r.groups[k]
@@ -117,10 +115,7 @@ func (r *Regression) fillUnpooled(result *Result, s *posteriorSample) {
 		}
 	}
 	for k, g := range r.groups {
-		unexplained := make([]float64, len(rest))
-		for i := range unexplained {
-			unexplained[i] = rest[i] + explained(k, i)
-		}
+		unexplained := apply.UpTo(len(rest), func(i int) float64 { return rest[i] + explained(k, i) })
 		for level, rows := range g.Rows() {
 			for c, estimate := range leastSquares(g.Z, unexplained, rows) {
 				result.Varying[starts[k]+c*len(g.Levels)+level].Unpooled = new(Figure(estimate))

@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/transdim/vti/internal/apply"
 	"github.com/transdim/vti/internal/budget"
 	"github.com/transdim/vti/internal/integrate"
 	"github.com/transdim/vti/internal/psis"
@@ -268,10 +269,7 @@ func (f *integral) follow(neighbour, m *modelIntegral, e effort) {
 	if len(m.free) == 0 {
 		return
 	}
-	var places []int
-	for _, j := range m.free {
-		places = append(places, slices.Index(neighbour.free, j))
-	}
+	places := apply.To(m.free, func(j int) int { return slices.Index(neighbour.free, j) })
 	m.proposal = neighbour.proposal.Of(places, f.problem(m, e).LogDensity)
 }
 

@@ -31,7 +31,7 @@ type nodeRule struct {
 func newInnerRule(r *Regression, nodes [mostPerLevel + 1]int) *innerRule {
 	l := &innerRule{r: r, members: r.innerRows()}
 	for _, rows := range l.members {
-		l.y, l.times, l.largest = append(l.y, distinct.At(r.y, rows)), append(l.times, r.timesOf(rows)), max(l.largest, len(rows))
+		l.y, l.times, l.largest = append(l.y, distinct.At(r.y, rows)), append(l.times, distinct.At(r.times, rows)), max(l.largest, len(rows))
 	}
 	for q := range r.perLevel() + 1 {
 		l.rules[q].nodes, l.rules[q].weight = hermiteRule(q, nodes[q])

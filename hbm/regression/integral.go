@@ -7,7 +7,10 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"gonum.org/v1/gonum/floats"
+
 	"github.com/transdim/vti"
+	"github.com/transdim/vti/internal/apply"
 	"github.com/transdim/vti/internal/integrate"
 	"github.com/transdim/vti/internal/logsum"
 	"github.com/transdim/vti/internal/psis"
@@ -15,7 +18,6 @@ import (
 	"github.com/transdim/vti/internal/verdict"
 	"github.com/transdim/vti/models"
 	"github.com/transdim/vti/space"
-	"gonum.org/v1/gonum/floats"
 )
 
 // integrator integrates all effects out given the hyperparameters h (standard deviations,
@@ -336,12 +338,8 @@ func mayMatter(evidence models.Evidence, probability float64) bool {
 
 // certificate returns the certificate of the evidences of all models, without a sample.
 func (f *integral) certificate() *vti.Certificate {
-	codes := make([][]int32, len(f.list))
-	for k, m := range f.list {
-		codes[k] = m.code
-	}
 	logPrior, evidence := f.evidences()
-	return models.CertificateOf(codes, logPrior, evidence)
+	return models.CertificateOf(apply.To(f.list, func(m *modelIntegral) []int32 { return m.code }), logPrior, evidence)
 }
 
 // integralDraws holds all weighted draws of all models together.

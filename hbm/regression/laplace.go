@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"github.com/transdim/vti/internal/apply"
 	"github.com/transdim/vti/internal/logsum"
 	"github.com/transdim/vti/internal/stream"
 )
@@ -102,13 +103,6 @@ func (l *laplaceEffects) approximate(mask []bool, theta []float64) (*outerPropos
 	return p, true
 }
 
-// outerOf returns v with zeros for the inner effects.
-func (l *laplaceEffects) outerOf(v []float64) []float64 {
-	outer := slices.Clone(v)
-	clear(outer[l.first : l.first+l.r.effects(l.r.inner)])
-	return outer
-}
-
 // drawn holds a draw of the outer effects, with its unnormalised log posterior density p(y, o | h)
 // and the log density of its proposal.
 type drawn struct {
@@ -188,7 +182,9 @@ func (p *outerProposal) pair(z []float64) [2]drawn {
 func (p *outerProposal) logPosterior(v []float64) float64 {
 	l := p.l
 	q := l.r.perLevel()
-	p.point.eta = p.eta(l.outerOf(v))
+	outer := slices.Clone(v)
+	clear(outer[l.first : l.first+l.r.effects(l.r.inner)])
+	p.point.eta = p.eta(outer)
 	mode := make([]float64, q)
 	sum := l.constants
 	for level := range l.r.inner.Levels {
@@ -266,10 +262,7 @@ func (l *laplaceEffects) tuneAt(mask []bool, theta []float64, random *rand.Rand)
 	if !ok {
 		return &nearby
 	}
-	weights := make([]float64, laplacePilot)
-	for k := range weights {
-		weights[k] = p.logWeight(l.noise(random))
-	}
+	weights := apply.UpTo(laplacePilot, func(k int) float64 { return p.logWeight(l.noise(random)) })
 	variance := laplacePilot/logsum.Effective(weights) - 1 // relative to the square of the mean
 	if pairs := math.Ceil(variance / laplaceVariance); pairs < laplaceMostPairs {
 		nearby.drawnPairs = max(1, int(pairs))

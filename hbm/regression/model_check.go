@@ -204,20 +204,15 @@ func (r *Regression) replicate(eta []float64, response response, random *rand.Ra
 	y := make([]float64, len(r.y))
 	response.draws(eta, random, y)
 	for i := range y {
-		y[i] = r.inTable(i, y[i])
+		if y[i] = r.unscaled(i, y[i]); r.Frame.Response.Logarithmic() {
+			y[i] = math.Exp(y[i])
+		}
 	}
 	return y
 }
 
-// inTable returns a standardised response of row i in the units of the table.
-func (r *Regression) inTable(i int, y float64) float64 {
-	if y = r.unscaled(i, y); r.Frame.Response.Logarithmic() {
-		return math.Exp(y)
-	}
-	return y
-}
-
-// unscaled does the same as inTable, but returns the logarithm of a logarithmic response.
+// unscaled returns a standardised response of row i in the units of the table; its logarithm, if
+// the response is logarithmic.
 func (r *Regression) unscaled(i int, y float64) float64 {
 	if r.Frame.SE != nil {
 		y *= r.Frame.SE[i] / r.ySD // the row was scaled to unit noise

@@ -101,7 +101,10 @@ func (r *Regression) inOdds(values []float64) {
 func (r *Regression) coefficientPrior(c frame.Column) (mean, sd float64) {
 	sd = r.Options.CoefficientScale
 	if c.Name == formula.InterceptName {
-		sd, mean = r.Options.InterceptScale, r.centre()
+		sd, mean = r.Options.InterceptScale, r.Frame.Response.Centre(r.y, r.offset)
+		if r.Frame.Response.HasUnit() && r.Options.ResponseSD > 0 {
+			mean = r.Options.ResponseMean
+		}
 		if p := r.Options.Intercept; p != nil {
 			mean, sd = (p.Mean-r.yMean)/r.ySD, p.SD/r.ySD
 		}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/transdim/vti/internal/apply"
 	"github.com/transdim/vti/likelihood"
 
 	. "github.com/gomlx/gomlx/pkg/core/graph"
@@ -47,6 +48,10 @@ type plateGroup struct {
 	effects []*hbm.Variable // b of each column
 }
 
+func (g *plateGroup) effectTerms() []hbm.Term {
+	return apply.To(g.effects, func(v *hbm.Variable) hbm.Term { return v })
+}
+
 // HasPlates reports whether a regression of this response can be written with plates.
 func HasPlates(response likelihood.Kind) bool {
 	switch response {
@@ -85,7 +90,7 @@ func (r *Regression) plates(above [][]int, start []float64, rank func(g *plateGr
 			g.plate.In(p.groups[k].plate, g.within(r.groups[k]))
 		}
 		if !slices.ContainsFunc(above, func(above []int) bool { return slices.Contains(above, i) }) {
-			p.rows.In(g.plate, toInt32(g.Index))
+			p.rows.In(g.plate, apply.To(g.Index, func(level int) int32 { return int32(level) }))
 		}
 	}
 	p.addGlobals(start)
@@ -133,14 +138,6 @@ func (g *varyingGroup) within(other *varyingGroup) []int32 {
 	return index
 }
 
-func toInt32(list []int) []int32 {
-	out := make([]int32, len(list))
-	for i, v := range list {
-		out[i] = int32(v)
-	}
-	return out
-}
-
 // widestStart bounds the width of the distribution at which inference starts. A variable with a
 // narrower prior starts with the width of its prior.
 const widestStart = 2
@@ -179,9 +176,7 @@ func (p *PlateModel) addEffects(g *plateGroup) {
 		// Λ is lower triangular, so the effects of earlier columns determine their u.
 		inputs := p.factorTerms(g.varyingGroup, a)
 		globals := len(inputs)
-		for _, b := range g.effects {
-			inputs = append(inputs, b)
-		}
+		inputs = append(inputs, g.effectTerms()...)
 		row := func(values []*Node) (factor, u []*Node, present *Node) {
 			all, in := p.factorNodes(g.varyingGroup, a, values[:globals])
 			for c, rest := range values[globals:] {
@@ -274,10 +269,7 @@ func (p *PlateModel) addResponse() {
 	for _, g := range p.groups {
 		g.z = m.Constant("z of "+g.Name, hbm.On(p.rows), hbm.Event(len(g.Columns)))
 		p.Data[g.z] = mat.DenseCopyOf(g.varyingGroup.z).RawMatrix().Data
-		inputs = append(inputs, g.z)
-		for _, effect := range g.effects {
-			inputs = append(inputs, effect)
-		}
+		inputs = append(append(inputs, g.z), g.effectTerms()...)
 		add = append(add, func(next func() *Node) *Node {
 			z := next()
 			var sum *Node

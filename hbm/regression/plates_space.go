@@ -8,6 +8,7 @@ import (
 	. "github.com/gomlx/gomlx/pkg/core/graph"
 
 	"github.com/transdim/vti/hbm"
+	"github.com/transdim/vti/internal/apply"
 	"github.com/transdim/vti/space"
 )
 
@@ -86,9 +87,6 @@ func (s *platesSpace) Features(codes *Node, dtype dtypes.DType) *Node {
 
 // startNear returns the option to start inference near the n numbers of start from index first on.
 func (p *PlateModel) startNear(start []float64, first, n int) []hbm.Option {
-	var sds []float64
-	for _, c := range p.regression.coordinates[first : first+n] {
-		sds = append(sds, math.Min(cmp.Or(c.sd, 1), widestStart))
-	}
+	sds := apply.To(p.regression.coordinates[first:first+n], func(c coordinate) float64 { return math.Min(cmp.Or(c.sd, 1), widestStart) })
 	return []hbm.Option{hbm.Near(start[first:first+n], sds)}
 }

@@ -10,6 +10,7 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 
 	"github.com/transdim/vti/hbm"
+	"github.com/transdim/vti/internal/apply"
 )
 
 func (p SDPrior) density(scale float64) hbm.Density {
@@ -58,10 +59,7 @@ func leastRatioOf(x *Node) float64 {
 // partialCorrelation returns the prior of the coordinate z of a partial correlation; see partialMap
 // and coordinate.later.
 func (p *PlateModel) partialCorrelation(c coordinate) hbm.Density {
-	var later []hbm.Term
-	for _, sd := range c.later {
-		later = append(later, hbm.Present(p.globals[sd]))
-	}
+	later := apply.To(c.later, func(sd int) hbm.Term { return hbm.Present(p.globals[sd]) })
 	return hbm.Custom(hbm.CustomDensity{
 		Name: "partial correlation", Support: hbm.Reals,
 		LogProb: func(x *Node, present []*Node) *Node {

@@ -2,12 +2,15 @@ package regression
 
 import (
 	"math"
+	"slices"
 
 	. "github.com/gomlx/gomlx/pkg/core/graph"
 	"gonum.org/v1/gonum/integrate/quad"
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/transdim/vti/internal/apply"
 	"github.com/transdim/vti/likelihood"
+	"github.com/transdim/vti/space"
 )
 
 // quadratureRows integrates out the effects of the inner grouping, the grouping with the most
@@ -62,25 +65,15 @@ func newQuadratureRows(row likelihood.Likelihood, r *Regression, nodes [mostPerL
 func hermiteRule(q, count int) (nodes [][]float64, weights []float64) {
 	t, w := make([]float64, count), make([]float64, count)
 	quad.Hermite{}.FixedLocations(t, w, math.Inf(-1), math.Inf(1))
-	place := make([]int, q)
-	for {
+	for _, place := range space.All(append([]int{1}, slices.Repeat([]int{count}, q)...)) { // one site more, since q may be 0
 		node, weight := make([]float64, q), 0.0
-		for c, at := range place {
+		for c, at := range place[1:] {
 			node[c] = t[at]
 			weight += math.Log(w[at]) + t[at]*t[at]
 		}
 		nodes, weights = append(nodes, node), append(weights, weight)
-		c := q - 1
-		for ; c >= 0; c-- {
-			if place[c]++; place[c] < count {
-				break
-			}
-			place[c] = 0
-		}
-		if c < 0 {
-			return nodes, weights
-		}
 	}
+	return nodes, weights
 }
 
 func (l *quadratureRows) logDensity(w *Node, factor [][]*Node, logNoise *Node) *Node {
@@ -131,14 +124,15 @@ func (l *quadratureRows) logDensity(w *Node, factor [][]*Node, logNoise *Node) *
 	}
 	perLevel := func(x *Node) *Node { return Einsum("bn,nj->bj", x, counted) }
 
-	mode, lower, logDiagonal := l.modes(StopGradient(base), stopAll(effects), y, stopOf(logNoise), predictor, perLevel)
+	fixedNoise := logNoise
+	if logNoise != nil {
+		fixedNoise = StopGradient(logNoise)
+	}
+	mode, lower, logDiagonal := l.modes(StopGradient(base), apply.To(effects, StopGradient), y, fixedNoise, predictor, perLevel)
 	terms := make([]*Node, len(l.nodes))
 	var largest *Node
 	for k, t := range l.nodes {
-		u := make([]*Node, q) // √2 t
-		for a := range u {
-			u[a] = MulScalar(OnesLike(mode[a]), math.Sqrt2*t[a])
-		}
+		u := apply.UpTo(q, func(a int) *Node { return MulScalar(OnesLike(mode[a]), math.Sqrt2*t[a]) })
 		solveTransposed(lower, u)
 		prior := ScalarZero(like.Graph(), like.DType())
 		for a := range q {
@@ -176,10 +170,7 @@ func solveTransposed(lower [][]*Node, x []*Node) {
 func (l *quadratureRows) modes(base *Node, effects []*Node, y, logNoise *Node, predictor func(base *Node, effects, u []*Node) *Node, perLevel func(*Node) *Node) (
 	u []*Node, lower [][]*Node, logDiagonal *Node) {
 	q := len(effects)
-	u = make([]*Node, q)
-	for c := range u {
-		u[c] = ZerosLike(perLevel(Mul(effects[c], ZerosLike(base))))
-	}
+	u = apply.UpTo(q, func(c int) *Node { return ZerosLike(perLevel(Mul(effects[c], ZerosLike(base)))) })
 	for step := 0; ; step++ {
 		slope, curvature := l.row.Newton(y, predictor(base, effects, u), logNoise)
 		hessian, gradient := make([][]*Node, q), make([]*Node, q)
@@ -204,22 +195,7 @@ func (l *quadratureRows) modes(base *Node, effects []*Node, y, logNoise *Node, p
 		}
 	}
 	for a := range lower {
-		lower[a] = stopAll(lower[a])
+		lower[a] = apply.To(lower[a], StopGradient)
 	}
 	return u, lower, StopGradient(logDiagonal)
-}
-
-func stopAll(nodes []*Node) []*Node {
-	stopped := make([]*Node, len(nodes))
-	for i, node := range nodes {
-		stopped[i] = StopGradient(node)
-	}
-	return stopped
-}
-
-func stopOf(node *Node) *Node {
-	if node == nil {
-		return nil
-	}
-	return StopGradient(node)
 }

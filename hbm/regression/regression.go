@@ -257,14 +257,6 @@ func (r *Regression) layOut() {
 	}
 }
 
-// centre returns the prior mean of the intercept on the working scale if Options.Intercept is nil.
-func (r *Regression) centre() float64 {
-	if r.Frame.Response.HasUnit() && r.Options.ResponseSD > 0 {
-		return r.Options.ResponseMean
-	}
-	return r.Frame.Response.Centre(r.y, r.offset)
-}
-
 // Dim returns D, the number of coordinates.
 func (r *Regression) Dim() int { return len(r.coordinates) }
 

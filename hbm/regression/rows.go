@@ -10,6 +10,7 @@ import (
 
 	"github.com/transdim/vti/hbm/formula"
 	"github.com/transdim/vti/hbm/frame"
+	"github.com/transdim/vti/internal/apply"
 	"github.com/transdim/vti/internal/draws"
 	"github.com/transdim/vti/internal/english"
 	"github.com/transdim/vti/internal/rundir"
@@ -109,11 +110,7 @@ func (r *StoredRun) fillPopulation(rows *predict.Rows, stored *draws.Draws, fitt
 		if !ok {
 			return nil
 		}
-		values := make([]float64, stored.Len())
-		for s := range values {
-			values[s] = stored.Values(s)[j]
-		}
-		return values
+		return apply.UpTo(stored.Len(), func(s int) float64 { return stored.Values(s)[j] })
 	}
 	if rows.Scale = column(fitted.Response.Scale()); rows.Scale == nil {
 		rows.Scale = slices.Repeat([]float64{1}, stored.Len())
@@ -182,10 +179,7 @@ func (r *StoredRun) fillGrouping(rows *predict.Rows, n int, column func(name str
 		}
 	}
 	if len(fresh) > 0 {
-		unseen := make([]string, len(fresh))
-		for i, k := range fresh {
-			unseen[i] = levels[k]
-		}
+		unseen := apply.To(fresh, func(k int) string { return levels[k] })
 		rows.Notes = append(rows.Notes, fmt.Sprintf("%s: %s not seen before: effects drawn with the variance of groups", g.Name, english.List(unseen, 4)))
 		spread := newLevelSpread(column, g)
 		for s := range n {

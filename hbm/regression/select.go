@@ -13,6 +13,7 @@ import (
 
 	"github.com/transdim/vti/hbm/formula"
 	"github.com/transdim/vti/hbm/frame"
+	"github.com/transdim/vti/internal/apply"
 	"github.com/transdim/vti/space"
 )
 
@@ -120,12 +121,9 @@ func (r *Regression) makeQuestions() error {
 			return fmt.Errorf("%s: the formula has no term to select: only an intercept", r.Frame.Path)
 		}
 	}
-	cards := []int{1}
-	if len(r.questions) > 0 {
-		cards = nil
-		for _, q := range r.questions {
-			cards = append(cards, q.outcomes())
-		}
+	cards := apply.To(r.questions, question.outcomes)
+	if len(cards) == 0 {
+		cards = []int{1}
 	}
 	count, ok := space.CountCodes(cards)
 	if !ok || count > maxModels {

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/transdim/vti/hbm/frame"
+	"github.com/transdim/vti/internal/apply"
 	"github.com/transdim/vti/internal/rank"
 	"github.com/transdim/vti/likelihood"
 
@@ -62,10 +63,7 @@ func (p *PlateModel) simulator(device *gpu.Device, over *hbm.Target) (func(ctx g
 			if round == simulateRounds {
 				return nil, fmt.Errorf("%s: hardly any response simulated from the priors resembles the response of a table: narrow the priors", r.Frame.Path)
 			}
-			tables := make([]*simulatedTable, sets)
-			for i := range tables {
-				tables[i] = p.simulatePredictors(kept, random)
-			}
+			tables := apply.UpTo(sets, func(i int) *simulatedTable { return p.simulatePredictors(kept, random) })
 			var drawn hbm.Values
 			if stream := fmt.Sprintf("%s/%d", name, round); over != nil {
 				drawn, err = simulator.DrawModels(ctx, p.collect(tables), codes, seed, stream)
@@ -76,10 +74,7 @@ func (p *PlateModel) simulator(device *gpu.Device, over *hbm.Target) (func(ctx g
 				return nil, err
 			}
 			for i, t := range tables {
-				t.y = make([]float64, len(r.y))
-				for row := range t.y {
-					t.y[row] = drawn[p.y][row*sets+i]
-				}
+				t.y = apply.UpTo(len(r.y), func(row int) float64 { return drawn[p.y][row*sets+i] })
 				sigma := math.Inf(1)
 				if r.noise >= 0 {
 					sigma = drawn[p.globals[r.noise]][i]
@@ -144,11 +139,8 @@ func (p *PlateModel) simulatePredictors(kept []int, random *rand.Rand) *simulate
 			return t
 		}
 	}
-	t := &simulatedTable{x: p.Data[p.x], offset: p.Data[p.offset]}
-	for _, g := range p.groups {
-		t.z = append(t.z, p.Data[g.z])
-	}
-	return t
+	z := apply.To(p.groups, func(g *plateGroup) []float64 { return p.Data[g.z] })
+	return &simulatedTable{x: p.Data[p.x], offset: p.Data[p.offset], z: z}
 }
 
 // predictorsOf returns a table whose row i has the predictors of row source[i] of the table of the
@@ -184,9 +176,7 @@ func (p *PlateModel) predictorsOf(source, kept []int) *simulatedTable {
 	if p.x != nil {
 		t.x = mat.DenseCopyOf(x).RawMatrix().Data
 	}
-	if p.offset != nil {
-		t.offset = distinct.At(r.offset, source)
-	}
+	t.offset = distinct.At(r.offset, source)
 	return t
 }
 

@@ -6,6 +6,7 @@ import (
 	. "github.com/gomlx/gomlx/pkg/core/graph"
 
 	"github.com/transdim/vti"
+	"github.com/transdim/vti/internal/apply"
 	"github.com/transdim/vti/internal/logsum"
 	"github.com/transdim/vti/space"
 )
@@ -99,10 +100,7 @@ func (r *Regression) columns(active, used *Node) *parts {
 			for _, at := range g.partial[a] {
 				if at >= 0 {
 					p.partials[at] = newPartialMap(block(active, at, 1), block(used, at, 1), r.coordinates[at].beta)
-					var later []*Node
-					for _, sd := range r.coordinates[at].later {
-						later = append(later, block(used, sd, 1))
-					}
+					later := apply.To(r.coordinates[at].later, func(sd int) *Node { return block(used, sd, 1) })
 					p.partials[at].leave(r.coordinates[at], later)
 				}
 			}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/transdim/vti/hbm/formula"
 	"github.com/transdim/vti/hbm/frame"
+	"github.com/transdim/vti/internal/apply"
 	"github.com/transdim/vti/internal/distinct"
 )
 
@@ -25,10 +26,7 @@ func (r *Regression) scale() error {
 			r.logJacobian -= r.y[i]
 		}
 	}
-	var names []string
-	for _, offset := range f.Formula.Offsets {
-		names = append(names, offset.String())
-	}
+	names := apply.To(f.Formula.Offsets, formula.Variable.String)
 	if err := f.Response.CheckOffset(strings.Join(names, " + "), f.Offset); err != nil {
 		return fmt.Errorf("%s: %w", f.Path, err)
 	}
@@ -132,10 +130,7 @@ func (r *Regression) newDistinct() *Regression {
 	}
 	reduced, first := *r, found.First
 	reduced.times, reduced.rowOf = found.Times, found.Of
-	reduced.y = distinct.At(r.y, first)
-	if r.offset != nil {
-		reduced.offset = distinct.At(r.offset, first)
-	}
+	reduced.y, reduced.offset = distinct.At(r.y, first), distinct.At(r.offset, first)
 	if r.x != nil {
 		reduced.x = rowsAt(r.x, first)
 	}
@@ -179,15 +174,6 @@ func rowsAt(m *mat.Dense, rows []int) *mat.Dense {
 		some.SetRow(k, m.RawRowView(i))
 	}
 	return some
-}
-
-// timesOf returns, for some distinct rows, the numbers of table rows that they stand for; nil if
-// all are 1.
-func (r *Regression) timesOf(rows []int) []float64 {
-	if r.times == nil {
-		return nil
-	}
-	return distinct.At(r.times, rows)
 }
 
 // ofTable returns, for each row of the table, the predictors of its distinct row, from eta [M·n].

@@ -52,8 +52,11 @@ func Key(key []byte, values ...float64) []byte {
 	return key
 }
 
-// At returns the elements of values at the given indices.
+// At returns the elements of values at the given indices, or nil if values is nil.
 func At(values []float64, rows []int) []float64 {
+	if values == nil {
+		return nil
+	}
 	some := make([]float64, len(rows))
 	for k, row := range rows {
 		some[k] = values[row]
