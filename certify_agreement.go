@@ -63,7 +63,9 @@ type confirmation struct {
 // decide. Proposals at draws of short chains in regions that the weights missed remain in any case.
 func (c *confirmation) short(ctx context.Context) error {
 	sp := c.e.Target.Space()
-	for _, length := range []chainLength{shortChains, warmChains()} {
+	warm := shortChains
+	warm.burnIn *= 2 // for chains that have not mixed
+	for _, length := range []chainLength{shortChains, warm} {
 		cfg := c.cfg
 		cfg.stream = fmt.Sprintf("%s/short/%d", cfg.stream, length.burnIn)
 		chains, err := certifyByChains(ctx, c.e, c.weights.Certificate, cfg, length)

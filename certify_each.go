@@ -8,6 +8,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/transdim/vti/internal/apply"
 	"github.com/transdim/vti/internal/logsum"
 	"github.com/transdim/vti/internal/psis"
 	"github.com/transdim/vti/models"
@@ -69,10 +70,7 @@ func certifyEach(ctx context.Context, e *evaluator, cfg CertifyConfig) (*weighin
 		}
 	}
 	if cfg.preliminary && !cfg.keepModels {
-		logMass := make([]float64, len(logPrior))
-		for i, model := range certificate.Models {
-			logMass[i] = logPrior[i] + model.LogEvidence
-		}
+		logMass := apply.UpTo(len(codes), func(i int) float64 { return logPrior[i] + certificate.Models[i].LogEvidence })
 		if err := e.Set(logPrior, logMass); err != nil {
 			return nil, err
 		}
@@ -84,10 +82,7 @@ func certifyEach(ctx context.Context, e *evaluator, cfg CertifyConfig) (*weighin
 	}
 	drawn, modes := s.testify(logPrior)
 	certificate.witnesses.add(drawn, modes)
-	counts := make([]float64, len(codes))
-	for i, model := range certificate.Models {
-		counts[i] = float64(model.Draws)
-	}
+	counts := apply.To(certificate.Models, func(model models.Estimate) float64 { return float64(model.Draws) })
 	certificate.shares = func(w witnesses) ([]float64, error) { return s.shares(s.place(w, logPrior), counts, logPrior) }
 	certificate.Sample = certificate.collect(s.tallies, e.Target.Space().Dim(), logPrior, logModel)
 	certificate.SetQ(logModel)
@@ -110,10 +105,9 @@ func (s *importanceSampler) proposeModes(ctx context.Context, c *weighing, logPr
 		return err
 	}
 	for range modeRounds {
-		expected := make([]float64, len(c.Models))
-		for i, model := range c.Models {
-			expected[i] = math.Max(float64(model.Draws), model.Certified*float64(cfg.Draws))
-		}
+		expected := apply.To(c.Models, func(model models.Estimate) float64 {
+			return math.Max(float64(model.Draws), model.Certified*float64(cfg.Draws))
+		})
 		seen, err := s.shares(earlier, expected, logPrior)
 		if err != nil {
 			return err

@@ -9,8 +9,10 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/transdim/vti/internal/apply"
 	"github.com/transdim/vti/internal/logsum"
 	"github.com/transdim/vti/internal/psis"
+	"github.com/transdim/vti/internal/rank"
 )
 
 // jointDraws holds the weighted draws (m, θ) of a joint certificate in progress.
@@ -131,13 +133,9 @@ func certifyJointly(ctx context.Context, e *evaluator, cfg CertifyConfig) (*weig
 // returns the logs of the amounts that draws at these points would add to the evidence estimated
 // from the given number of draws.
 func jointShares(e *evaluator, w witnesses, reference wideProposal, draws int) ([]float64, error) {
-	var codes [][]int32
-	var theta [][]float64
-	var models []int
 	all := w.flat()
-	for i, one := range all {
-		codes, theta, models = append(codes, one.Code), append(theta, one.Theta), append(models, i)
-	}
+	codes := apply.To(all, func(one witness) []int32 { return one.Code })
+	theta := apply.To(all, func(one witness) []float64 { return one.Theta })
 	logReference, err := reference.LogProb(codes)
 	if err != nil {
 		return nil, err
@@ -146,7 +144,7 @@ func jointShares(e *evaluator, w witnesses, reference wideProposal, draws int) (
 	if err != nil {
 		return nil, err
 	}
-	weights, err := newImportanceSampler(e, codes, "").weightsAt(models, theta)
+	weights, err := newImportanceSampler(e, codes, "").weightsAt(rank.UpTo(len(all)), theta)
 	for i := range weights {
 		weights[i] += logPrior[i] - logReference[i] - math.Log(float64(draws))
 	}

@@ -3,8 +3,10 @@ package vti
 import (
 	"context"
 	"math"
+	"math/rand/v2"
 	"slices"
 
+	"github.com/transdim/vti/internal/apply"
 	"github.com/transdim/vti/models"
 	"github.com/transdim/vti/rjmcmc"
 	"github.com/transdim/vti/space"
@@ -36,16 +38,10 @@ func chainConfig(e *evaluator, name string) (rjmcmc.Config, error) {
 // does), it returns draws from q(m), since chains that all start nearly empty learn too little of
 // the posterior in burn-in.
 func startsOfChains(e *evaluator) ([][]int32, error) {
-	cards, random := e.Target.Space().Cards(), e.Random("certify/starts")
-	if space.AreLists(e.Target.Space()) {
+	random := e.Random("certify/starts")
+	drawn := randomCodes(e.Target.Space(), random)
+	if drawn == nil {
 		return nil, nil
-	}
-	drawn := make([][]int32, chainCount)
-	for i := range drawn {
-		drawn[i] = make([]int32, len(cards))
-		for site, card := range cards {
-			drawn[i][site] = int32(random.IntN(card))
-		}
 	}
 	logPrior, err := e.LogPrior(drawn)
 	if err != nil {
@@ -61,6 +57,17 @@ func startsOfChains(e *evaluator) ([][]int32, error) {
 		return nil, nil
 	}
 	return e.Draw(random)
+}
+
+// randomCodes returns chainCount codes with random outcomes. It returns nil for lists, because such
+// codes are rarely valid lists.
+func randomCodes(sp space.Space, random *rand.Rand) [][]int32 {
+	if space.AreLists(sp) {
+		return nil
+	}
+	return apply.UpTo(chainCount, func(int) []int32 {
+		return apply.To(sp.Cards(), func(card int) int32 { return int32(random.IntN(card)) })
+	})
 }
 
 // certifyByChains certifies by tempered chains. Standard errors come from the differences between
@@ -99,16 +106,7 @@ func checkingStarts(e *evaluator, stream string, weights *Certificate) ([][]int3
 		return nil, err
 	}
 	best := models.CodesOf(weights.Models[:min(len(weights.Models), chainCount/4)])
-	bySize := append(models.CodesOf(weights.Models), ofQ...)
-	if !space.AreLists(e.Target.Space()) { // codes with random outcomes are rarely valid lists
-		for range chainCount {
-			code := make([]int32, len(e.Target.Space().Cards()))
-			for site, card := range e.Target.Space().Cards() {
-				code[site] = int32(random.IntN(card))
-			}
-			bySize = append(bySize, code)
-		}
-	}
+	bySize := slices.Concat(models.CodesOf(weights.Models), ofQ, randomCodes(e.Target.Space(), random))
 	logPrior, err := e.LogPrior(bySize)
 	if err != nil {
 		return nil, err
@@ -172,14 +170,6 @@ type chainLength struct {
 // iterations every third run did not mix, and with 96 one in 15. If half a chain has e effective
 // draws, the R-hat of many chains that have mixed is about 1 + 1/(2e): 1.03 for e = 16.
 var shortChains = chainLength{chains: 32, burnIn: 128, iterations: 768, enough: 1000, rHat: 1.03, patience: 96}
-
-// warmChains returns the length of the chains that run if short chains have not mixed. They have
-// twice the burn-in.
-func warmChains() chainLength {
-	l := shortChains
-	l.burnIn *= 2
-	return l
-}
 
 // hopelessRHat is the R-hat above which chains end early, because at least one chain is still far
 // from all other chains.

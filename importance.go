@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"github.com/transdim/vti/internal/apply"
 	"github.com/transdim/vti/internal/evaluate"
 	"github.com/transdim/vti/internal/laplace"
 	"github.com/transdim/vti/internal/logsum"
@@ -262,10 +263,7 @@ func (s *importanceSampler) evaluatePending(ctx context.Context) error {
 	}
 	pending := s.pending
 	s.pending = nil
-	inputs := make([]batchInput, len(pending))
-	for i, batch := range pending {
-		inputs[i] = batch.batchInput
-	}
+	inputs := apply.To(pending, func(batch pendingBatch) batchInput { return batch.batchInput })
 	evaluated, err := s.evaluator.evaluateBatches(ctx, inputs)
 	if err != nil {
 		return err

@@ -12,6 +12,7 @@ import (
 	"github.com/gomlx/gomlx/pkg/core/tensors"
 	mlcontext "github.com/gomlx/gomlx/pkg/ml/context"
 
+	"github.com/transdim/vti/internal/apply"
 	"github.com/transdim/vti/internal/evaluate"
 	"github.com/transdim/vti/internal/pick"
 	"github.com/transdim/vti/internal/psis"
@@ -257,9 +258,6 @@ func (e *evaluator) setToCounts(drawn [][]int32) error {
 	for _, code := range drawn {
 		counts[space.Key(code)]++
 	}
-	logMass := make([]float64, len(codes))
-	for i, code := range codes {
-		logMass[i] = math.Log(counts[space.Key(code)] + 0.5)
-	}
+	logMass := apply.To(codes, func(code []int32) float64 { return math.Log(counts[space.Key(code)] + 0.5) })
 	return e.Set(logPrior, logMass)
 }

@@ -21,8 +21,9 @@ import (
 const efficiencyDraws = 256
 
 // Efficiency returns the mean over newly simulated problems of the effective share of n draws from
-// q(m, θ | D), (Σw)² / (n Σw²), with weights w = p(m, θ, D) / q(m, θ | D). The argument problems is
-// the number of problems, and name the name of the random stream.
+// q(m, θ | D), (Σw)² / (n Σw²), with weights w = p(m, θ, D) / q(m, θ | D). Weights that are not
+// finite count as zero. The argument problems is the number of problems, and name the name of the
+// random stream.
 func (a *Network) Efficiency(ctx context.Context, problems int, name string) (float64, error) {
 	fresh, err := a.simulate("efficiency/"+name, problems, false)
 	if err != nil {
@@ -38,7 +39,12 @@ func (a *Network) Efficiency(ctx context.Context, problems int, name string) (fl
 			return 0, err
 		}
 		floats.Sub(drawn.logP, drawn.logQ)
-		total += effectiveShare(drawn.logP)
+		for k, w := range drawn.logP {
+			if !finite(w) {
+				drawn.logP[k] = math.Inf(-1)
+			}
+		}
+		total += logsum.Effective(drawn.logP) / float64(len(drawn.logP))
 	}
 	return total / float64(problems), nil
 }
@@ -88,17 +94,6 @@ func (a *Network) Sample(problem *Problem, name string) (codes [][]int32, theta 
 	}
 	sp := a.family.Space()
 	return slices.Collect(slices.Chunk(d.codes, len(sp.Cards()))), mat.NewDense(efficiencyDraws, sp.Dim(), d.theta), d.logQ, d.logP, nil
-}
-
-// effectiveShare returns the effective share of n draws, (Σw)² / (n Σw²). Weights that are not
-// finite count as zero.
-func effectiveShare(logWeights []float64) float64 {
-	for k, w := range logWeights {
-		if !finite(w) {
-			logWeights[k] = math.Inf(-1)
-		}
-	}
-	return logsum.Effective(logWeights) / float64(len(logWeights))
 }
 
 func finite(x float64) bool { return math.Abs(x) <= math.MaxFloat64 }

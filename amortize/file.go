@@ -85,18 +85,13 @@ func (a *Network) save() error {
 	if a.config.Checkpoint == "" {
 		return nil
 	}
-	if err := a.storeBest(); err != nil {
+	if err := errors.Join(
+		a.setVariable("/"+bestScope, "losses", tensors.FromFlatDataAndDimensions(a.best.losses, len(a.best.losses))),
+		a.setVariable("/"+bestScope, "where", tensors.FromFlatDataAndDimensions([]float64{a.best.start, float64(a.best.step), a.best.last}, 3)),
+	); err != nil {
 		return err
 	}
 	return checkpoint.WriteVariables(a.config.Checkpoint, a.graphs.Variables, checkpoint.Info{Step: a.step, Settings: a.settings})
-}
-
-func (a *Network) storeBest() error {
-	err := a.setVariable("/"+bestScope, "losses", tensors.FromFlatDataAndDimensions(a.best.losses, len(a.best.losses)))
-	if err != nil {
-		return err
-	}
-	return a.setVariable("/"+bestScope, "where", tensors.FromFlatDataAndDimensions([]float64{a.best.start, float64(a.best.step), a.best.last}, 3))
 }
 
 func (a *Network) copyWeights(from, to string) error {

@@ -13,6 +13,7 @@ import (
 	"github.com/transdim/vti"
 	"github.com/transdim/vti/cosmic"
 	"github.com/transdim/vti/gpu"
+	"github.com/transdim/vti/internal/apply"
 	"github.com/transdim/vti/internal/evaluate"
 	"github.com/transdim/vti/modeldist"
 	"github.com/transdim/vti/space"
@@ -156,11 +157,7 @@ type conditional struct {
 
 func (c conditional) repeated(times int) conditional {
 	c.context, c.times = repeated(c.context, times), times
-	data := c.data
-	c.data = nil
-	for _, x := range data {
-		c.data = append(c.data, repeated(x, times))
-	}
+	c.data = apply.To(c.data, func(x *Node) *Node { return repeated(x, times) })
 	return c
 }
 

@@ -20,11 +20,9 @@ type affine struct{}
 func (affine) outputs() []int { return []int{1, 1} }
 
 func (affine) toParams(rho []*graph.Node, z *graph.Node) (theta, logSlope *graph.Node) {
-	shift, logSlope := rho[0], softClamp(rho[1])
-	return graph.Add(shift, graph.Mul(graph.Exp(logSlope), z)), logSlope
+	return shiftAndScale{rho[0], softClamp(rho[1])}.toParams(z)
 }
 
 func (affine) toBase(rho []*graph.Node, theta *graph.Node) (z, logSlope *graph.Node) {
-	shift, logSlope := rho[0], softClamp(rho[1])
-	return graph.Mul(graph.Sub(theta, shift), graph.Exp(graph.Neg(logSlope))), logSlope
+	return shiftAndScale{rho[0], softClamp(rho[1])}.toBase(theta)
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/gomlx/gomlx/pkg/core/graph"
 	"github.com/gomlx/gomlx/pkg/ml/context"
 
+	"github.com/transdim/vti/internal/apply"
 	"github.com/transdim/vti/internal/made"
 )
 
@@ -60,10 +61,9 @@ func (q *quadratic) anchor(mask *graph.Node, dtype dtypes.DType) *anchor {
 	dim := q.linear.Shape().Dim(1)
 	// [D, D, B]
 	precision := graph.TransposeAllAxes(graph.ConvertDType(q.precision, dtype), 1, 2, 0)
-	diagonal := make([]*graph.Node, dim)
-	for j := range diagonal {
-		diagonal[j] = graph.Reshape(graph.Slice(precision, graph.AxisElem(j), graph.AxisElem(j)), 1, -1)
-	}
+	diagonal := apply.UpTo(dim, func(j int) *graph.Node {
+		return graph.Reshape(graph.Slice(precision, graph.AxisElem(j), graph.AxisElem(j)), 1, -1)
+	})
 	ones := graph.OnesLike(turned(graph.ConvertDType(mask, dtype)))
 	positive := graph.Where(turned(mask), stacked(diagonal), ones)
 	positive = graph.Where(graph.GreaterThan(positive, graph.ZerosLike(positive)), positive, ones)

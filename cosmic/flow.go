@@ -8,6 +8,7 @@ import (
 	"github.com/gomlx/gomlx/pkg/core/graph"
 	"github.com/gomlx/gomlx/pkg/ml/context"
 
+	"github.com/transdim/vti/internal/apply"
 	"github.com/transdim/vti/internal/made"
 	"github.com/transdim/vti/internal/memory"
 )
@@ -64,10 +65,7 @@ func New(cfg Config) (*Flow, error) {
 	case Spline:
 		f.tau, activation = spline{bins: f.cfg.Bins}, made.ReLU
 	}
-	var heads [][]int
-	for _, n := range f.tau.outputs() {
-		heads = append(heads, slices.Repeat([]int{n}, f.cfg.Dim))
-	}
+	heads := apply.To(f.tau.outputs(), func(n int) []int { return slices.Repeat([]int{n}, f.cfg.Dim) })
 	net, err := made.New(made.Config{
 		Inputs:     f.cfg.Dim,
 		Context:    f.cfg.context(),

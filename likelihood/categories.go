@@ -5,6 +5,8 @@ import (
 	"math"
 
 	. "github.com/gomlx/gomlx/pkg/core/graph"
+
+	"github.com/transdim/vti/internal/apply"
 )
 
 // Categories is the distribution of a response y in one of K categories, 0 to K−1, given M linear
@@ -65,11 +67,7 @@ type Expansion struct {
 func NewExpansion(c Categories, n int) *Expansion {
 	m, p := c.Predictors(), c.Parameters()
 	rows := func(count int) [][]float64 {
-		planes := make([][]float64, count)
-		for i := range planes {
-			planes[i] = make([]float64, n)
-		}
-		return planes
+		return apply.UpTo(count, func(i int) []float64 { return make([]float64, n) })
 	}
 	return &Expansion{rows(m), rows(m * m), rows(m * p), make([]float64, p), make([]float64, p*p), make([]float64, p*p)}
 }

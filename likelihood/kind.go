@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/transdim/vti/internal/apply"
 	"github.com/transdim/vti/internal/enum"
 )
 
@@ -110,11 +111,7 @@ const leastPositive = 0x1p-1022
 
 // Kinds returns all kinds.
 func Kinds() []Kind {
-	all := make([]Kind, len(kinds))
-	for k := range all {
-		all[k] = Kind(k)
-	}
-	return all
+	return apply.UpTo(len(kinds), func(k int) Kind { return Kind(k) })
 }
 
 var names = enum.New[Kind]("likelihood", func() (list []string) {

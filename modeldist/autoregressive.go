@@ -11,6 +11,7 @@ import (
 	"github.com/gomlx/gomlx/pkg/core/shapes"
 	"github.com/gomlx/gomlx/pkg/ml/context"
 
+	"github.com/transdim/vti/internal/apply"
 	"github.com/transdim/vti/internal/made"
 	"github.com/transdim/vti/space"
 )
@@ -172,7 +173,7 @@ func (a *Autoregressive) Tempered(power float64) *Autoregressive {
 func (a *Autoregressive) LogProb(ctx *context.Context, codes *graph.Node) *graph.Node {
 	space.AssertCodes("modeldist.Autoregressive.LogProb", codes, len(a.cards))
 	g := codes.Graph()
-	outputs := a.bind(ctx, g).Outputs(a.features(codes))
+	outputs := a.bind(ctx, g).Outputs(space.FeaturesOf(a.inputs, codes, a.dtype))
 	var total *graph.Node
 	for h, group := range a.groups {
 		logProbs := made.LogSoftmax(a.given(codes, group.sites, group.logits(outputs[h], group.initial))) // [B, n, K]
@@ -205,7 +206,11 @@ func (a *Autoregressive) Sample(ctx *context.Context, uniforms *graph.Node) *gra
 		place := a.places[site]
 		group := a.groups[place.group]
 		codes := graph.Concatenate(append(slices.Clone(drawn), blank(len(a.cards)-site)), 1)
-		logits := group.logits(outputs[place.group], group.initialOf(place.slot))
+		initial := group.initial
+		if initial != nil {
+			initial = initial[place.slot : place.slot+1]
+		}
+		logits := group.logits(outputs[place.group], initial)
 		logits = graph.Squeeze(a.given(codes, []int32{int32(site)}, logits), 1) // [B, K]
 		weights := graph.Exp(graph.Sub(logits, graph.ReduceAndKeep(logits, graph.ReduceMax, -1)))
 		u := graph.Squeeze(graph.SliceAxis(uniforms, 1, graph.AxisElem(site)), 1)
@@ -230,10 +235,7 @@ func (a *Autoregressive) Sample(ctx *context.Context, uniforms *graph.Node) *gra
 // −Inf.
 func (a *Autoregressive) given(codes *graph.Node, sites []int32, logits *graph.Node) *graph.Node {
 	all := func(of func(codes *graph.Node, site int) *graph.Node) *graph.Node {
-		list := make([]*graph.Node, len(sites))
-		for i, site := range sites {
-			list[i] = of(codes, int(site))
-		}
+		list := apply.To(sites, func(site int32) *graph.Node { return of(codes, int(site)) })
 		return graph.Stack(list, 1)
 	}
 	if a.logMass != nil {
@@ -252,11 +254,6 @@ func (a *Autoregressive) bind(ctx *context.Context, g *graph.Graph) *made.Bound 
 		about = graph.ConvertDType(a.context, a.dtype)
 	}
 	return a.net.Bind(ctx.In("autoregressive"), g, a.dtype, about)
-}
-
-// features returns the inputs of the network for codes: [B, S] -> [B, number of inputs].
-func (a *Autoregressive) features(codes *graph.Node) *graph.Node {
-	return space.FeaturesOf(a.inputs, codes, a.dtype)
 }
 
 // outputs returns the number of outputs of a site with K outcomes: 1 (log odds) if K = 2, else K
@@ -280,11 +277,4 @@ func (s siteGroup) logits(outputs *graph.Node, initial [][]float64) *graph.Node 
 		x = graph.Add(x, graph.InsertAxes(graph.Const(x.Graph(), initial), 0))
 	}
 	return x
-}
-
-func (s siteGroup) initialOf(slot int) [][]float64 {
-	if s.initial == nil {
-		return nil
-	}
-	return s.initial[slot : slot+1]
 }

@@ -57,8 +57,7 @@ func NewCategorical(cards []int, cfg CategoricalConfig) (*Categorical, error) {
 	if err := space.CheckCards(cards); err != nil {
 		return nil, err
 	}
-	limit := cfg.Limit
-	limit = cmp.Or(limit, DefaultLimit)
+	limit := cmp.Or(cfg.Limit, DefaultLimit)
 	count, ok := space.CountCodes(cards)
 	if !ok || count > limit {
 		return nil, tooLarge(count, ok, limit)

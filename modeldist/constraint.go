@@ -4,6 +4,7 @@ import (
 	"github.com/gomlx/gomlx/pkg/core/dtypes"
 	"github.com/gomlx/gomlx/pkg/core/graph"
 
+	"github.com/transdim/vti/internal/apply"
 	"github.com/transdim/vti/space"
 )
 
@@ -39,10 +40,7 @@ type Parents struct {
 
 // Allowed implements [Constraint].
 func (c Parents) Allowed(codes *graph.Node, site int) *graph.Node {
-	columns := make([]int32, len(c.Of[site]))
-	for i, parent := range c.Of[site] {
-		columns[i] = int32(parent)
-	}
+	columns := apply.To(c.Of[site], func(parent int) int32 { return int32(parent) })
 	needed := len(columns)
 	if needed == 0 {
 		columns = []int32{0} // without parents any column will do, since its value does not matter

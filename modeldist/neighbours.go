@@ -6,6 +6,8 @@ import (
 	"slices"
 
 	"gonum.org/v1/gonum/floats"
+
+	"github.com/transdim/vti/internal/apply"
 )
 
 // Neighbours is a distribution over sets of items near given sets, the centres, computed in plain
@@ -50,10 +52,7 @@ func NewNeighbours(centres [][]int32, weights []float64) *Neighbours {
 	}
 	different := tally{index: map[string]int{}}
 	for _, centre := range centres {
-		row := make([]int, len(centre))
-		for j, item := range centre {
-			row[j] = int(item)
-		}
+		row := apply.To(centre, func(item int32) int { return int(item) })
 		different.add(row, 1)
 	}
 	for k, centre := range different.rows {

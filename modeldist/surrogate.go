@@ -7,6 +7,7 @@ import (
 
 	"github.com/gomlx/gomlx/pkg/core/tensors"
 	"github.com/gomlx/gomlx/pkg/ml/context"
+	"gonum.org/v1/gonum/floats"
 
 	"github.com/transdim/vti/internal/enum"
 	"github.com/transdim/vti/internal/memory"
@@ -173,10 +174,7 @@ func (s *Surrogate) due(batch int) bool {
 }
 
 func (s *Surrogate) write(ctx *context.Context, utilities []float64) error {
-	logits := make([]float64, len(utilities))
-	for m, utility := range utilities {
-		logits[m] = s.initial[m] + utility
-	}
+	logits := floats.AddTo(make([]float64, len(utilities)), s.initial, utilities)
 	return s.Variable(ctx).SetValue(tensors.FromFlatDataAndDimensions(logits, len(logits)))
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"gonum.org/v1/gonum/floats"
 
+	"github.com/transdim/vti/internal/apply"
 	"github.com/transdim/vti/internal/english"
 	"github.com/transdim/vti/rjmcmc"
 	"github.com/transdim/vti/space"
@@ -57,7 +58,7 @@ func (x *Visited) Births(ctx context.Context, cfg Config) (*Certificate, error) 
 		return nil, err
 	}
 	if !cfg.KeepModels && !x.AnswerOnly {
-		if err := x.Q.Fit(ctx, codesOfChains(long), nil); err != nil {
+		if err := x.Q.Fit(ctx, apply.UpTo(long.Draws(), long.Codes), nil); err != nil {
 			return nil, err
 		}
 	}
@@ -83,7 +84,7 @@ func (x *Visited) Births(ctx context.Context, cfg Config) (*Certificate, error) 
 		c.Confirmed = true
 	}
 	if !cfg.KeepModels && x.AnswerOnly && c.Verdict != Trusted { // the caller then certifies by weights over models, drawn from q(m)
-		err = x.Q.Fit(ctx, codesOfChains(long), nil)
+		err = x.Q.Fit(ctx, apply.UpTo(long.Draws(), long.Codes), nil)
 	}
 	return c, err
 }
@@ -141,10 +142,7 @@ func (x *Visited) evidenceByVisits(ctx context.Context, chains, other *rjmcmc.Re
 	if err != nil {
 		return 0, 0, err
 	}
-	masses := make([]float64, len(positions))
-	for i, at := range positions {
-		masses[i] = x.logMass(at)
-	}
+	masses := apply.To(positions, x.logMass)
 	share := chains.Summarise(func(draw int) float64 {
 		if chosen[space.Key(chains.Codes(draw))] {
 			return 1

@@ -7,6 +7,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/transdim/vti/internal/apply"
 	"github.com/transdim/vti/internal/enum"
 	"github.com/transdim/vti/internal/psis"
 	"github.com/transdim/vti/internal/verdict"
@@ -152,11 +153,7 @@ func EstimatesOf(codes [][]int32) []Estimate {
 
 // CodesOf returns the codes of models.
 func CodesOf(models []Estimate) [][]int32 {
-	codes := make([][]int32, len(models))
-	for i, model := range models {
-		codes[i] = model.Code
-	}
-	return codes
+	return apply.To(models, func(model Estimate) []int32 { return model.Code })
 }
 
 // WeightedSample holds draws (m, θ) with weights that sum to one.

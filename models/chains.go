@@ -30,14 +30,6 @@ func (c Config) enoughOf(most float64) float64 {
 	return math.Min(most, 1/(3*c.Precision*c.Precision))
 }
 
-func codesOfChains(chains *rjmcmc.Result) [][]int32 {
-	codes := make([][]int32, chains.Draws())
-	for draw := range codes {
-		codes[draw] = chains.Codes(draw)
-	}
-	return codes
-}
-
 // rareOutcome is a probability. An outcome is ignored when the agreement of chains is judged if it
 // or its complement is rarer: its probability has a small error, and the R-hat of a few visits is
 // noise.
@@ -133,27 +125,26 @@ func (e *Engine) certificateOfChains(chains *rjmcmc.Result, mixed float64, strea
 	return c, e.Conclude(c)
 }
 
-// fillQ sets q(m) of the models of c. With AnswerOnly it sets it to NaN, unless c has densities
-// under q.
-func (e *Engine) fillQ(c *Certificate) error {
-	if e.AnswerOnly && c.Sample.LogQ == nil {
-		c.SetQ(slices.Repeat([]float64{math.NaN()}, len(c.Models)))
-		return nil
+// finish sets q(m) of the models of c, sorts the models and sets the verdict. With AnswerOnly q(m)
+// is NaN, unless c has densities under q.
+func (e *Engine) finish(c *Certificate) error {
+	logModel := slices.Repeat([]float64{math.NaN()}, len(c.Models))
+	if !e.AnswerOnly || c.Sample.LogQ != nil {
+		var err error
+		if logModel, err = e.Q.LogModel(CodesOf(c.Models)); err != nil {
+			return err
+		}
 	}
-	logModel, err := e.Q.LogModel(CodesOf(c.Models))
-	if err == nil {
-		c.SetQ(logModel)
-	}
-	return err
+	c.SetQ(logModel)
+	c.Sort()
+	c.Judge()
+	return nil
 }
 
 // Conclude sets q(m) and the evidences of the models, sorts the models and sets the verdict. The
 // evidence of a model is its certified probability times the evidence of all models, divided by
 // p(m). Its standard error treats the two factors as independent.
 func (e *Engine) Conclude(c *Certificate) error {
-	if err := e.fillQ(c); err != nil {
-		return err
-	}
 	logPrior, err := e.LogPrior(CodesOf(c.Models))
 	if err != nil {
 		return err
@@ -164,9 +155,7 @@ func (e *Engine) Conclude(c *Certificate) error {
 			model.LogEvidenceSE = math.Hypot(c.LogEvidenceSE, model.SE/model.Certified)
 		}
 	}
-	c.Sort()
-	c.Judge()
-	return nil
+	return e.finish(c)
 }
 
 // Adopt adds to c, with probability 0, the models that are in the certificate other but not in c,

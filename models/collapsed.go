@@ -7,6 +7,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/transdim/vti/internal/apply"
 	"github.com/transdim/vti/internal/psis"
 	"github.com/transdim/vti/internal/verdict"
 	"github.com/transdim/vti/rjmcmc"
@@ -95,7 +96,7 @@ func (e *Engine) Collapsed(ctx context.Context, cfg Config) (*Certificate, error
 		return nil, err
 	}
 	if !cfg.KeepModels && !e.AnswerOnly {
-		if err := e.Q.Fit(ctx, codesOfChains(chains), nil); err != nil {
+		if err := e.Q.Fit(ctx, apply.UpTo(chains.Draws(), chains.Codes), nil); err != nil {
 			return nil, err
 		}
 	}
@@ -106,7 +107,7 @@ func (e *Engine) Collapsed(ctx context.Context, cfg Config) (*Certificate, error
 	certificate.Basis = CollapsedChains
 	certificate.confirmBy(e.Space, populations)
 	if !cfg.KeepModels && e.AnswerOnly && certificate.Verdict != Trusted { // weights of q(m) follow
-		err = e.Q.Fit(ctx, codesOfChains(chains), nil)
+		err = e.Q.Fit(ctx, apply.UpTo(chains.Draws(), chains.Codes), nil)
 	}
 	return certificate, err
 }
@@ -137,10 +138,7 @@ func (e *Engine) populationsCertificate(annealed *rjmcmc.Annealed, stream string
 	sites, dim := len(e.Space.Cards()), e.Space.Dim()
 	random := e.random(stream + "/populations")
 	c := &Certificate{Basis: Weights, KHat: math.NaN()}
-	logs := make([]float64, len(annealed.Groups))
-	for g, group := range annealed.Groups {
-		logs[g] = group.LogEvidence
-	}
+	logs := apply.To(annealed.Groups, func(group rjmcmc.AnnealedGroup) float64 { return group.LogEvidence })
 	c.LogEvidence, c.LogEvidenceSE = psis.LogMeanExp(logs)
 	var theta []float64
 	sample := &c.Sample

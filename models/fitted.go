@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"github.com/transdim/vti/internal/apply"
 	"github.com/transdim/vti/internal/logsum"
 	"github.com/transdim/vti/internal/pick"
 	"github.com/transdim/vti/internal/psis"
@@ -257,10 +258,7 @@ func (x *Visited) fitTo(ctx context.Context, asItems items, chains *keptChains, 
 	random := x.random(stream + "/fit")
 	seen := seenBy(x, chains.looked)
 	fit := func() fittedModels {
-		centres := make([][]int32, min(fittedCentres, len(even)))
-		for k := range centres {
-			centres[k] = even[random.IntN(len(even))]
-		}
+		centres := apply.UpTo(min(fittedCentres, len(even)), func(k int) []int32 { return even[random.IntN(len(even))] })
 		return fittedModels{asItems, x.members(), modeldist.FitConditionals(even, chains.Weights(), least), modeldist.NewNeighbours(centres, chains.Weights()), seen}
 	}
 	first := fit()

@@ -39,14 +39,6 @@ func itemsOf(sp space.Space) (items, bool) {
 	}}, true
 }
 
-func codesOfSets(asItems items, sets [][]int32) [][]int32 {
-	codes := make([][]int32, len(sets))
-	for i, set := range sets {
-		codes[i] = asItems.code(set)
-	}
-	return codes
-}
-
 // members returns a function that lists the members of a code in ascending order. Members are the
 // items that a model contains. For spaces that are not sets of items, they are outcomes of the
 // sites of a code, numbered as by space.Outcomes.

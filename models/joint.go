@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/transdim/vti/internal/apply"
 	"github.com/transdim/vti/space"
 )
 
@@ -114,11 +115,7 @@ func (x *Visited) jointAround(ctx context.Context, code []int32) (sets []jointSe
 		}
 		x.joint.around[key] = sets
 	}
-	codes := make([][]int32, len(sets))
-	for i, set := range sets {
-		codes[i] = set.code
-	}
-	_, err = x.Add(ctx, codes, nil)
+	_, err = x.Add(ctx, apply.To(sets, func(set jointSet) []int32 { return set.code }), nil)
 	return sets, err
 }
 
@@ -184,7 +181,7 @@ func (x *Visited) apart(ctx context.Context, sets []jointSet) (joint []jointSet,
 				at := slices.Index(set.members, member)
 				return at >= 0 && left>>at&1 == 0
 			})
-			added, err := x.Add(ctx, codesOfSets(asItems, [][]int32{part}), nil)
+			added, err := x.Add(ctx, [][]int32{asItems.code(part)}, nil)
 			if err != nil {
 				return nil, err
 			}

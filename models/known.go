@@ -10,6 +10,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/transdim/vti/internal/apply"
 	"github.com/transdim/vti/internal/parallel"
 	"github.com/transdim/vti/internal/psis"
 	"github.com/transdim/vti/internal/stream"
@@ -136,10 +137,7 @@ func (x exact) Of(ctx context.Context, codes [][]int32, _ uint64) ([]Evidence, e
 	if err != nil {
 		return nil, err
 	}
-	known := make([]Evidence, len(values))
-	for i, value := range values {
-		known[i] = Closed(value)
-	}
+	known := apply.To(values, Closed)
 	return known, nil
 }
 

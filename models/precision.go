@@ -29,17 +29,11 @@ func (c *Certificate) Shortage(sp space.Space, precision float64) float64 {
 	for _, se := range errors {
 		worst = math.Max(worst, se)
 	}
-	needed := worst / precision
-	return max(needed*needed, 1/(meansPrecision*precision*meansPrecision*precision)/c.ESS, c.tailShortage())
-}
-
-// tailShortage returns the factor by which the number of draws must grow until the share of the
-// posterior missed by them (Missed) is small enough.
-func (c *Certificate) tailShortage() float64 {
-	if c.Missed == 0 || !(c.KHat < 1) {
-		return 0
+	needed, tail := worst/precision, 0.0
+	if c.Missed != 0 && c.KHat < 1 { // until the share of the posterior missed by the draws is small enough
+		tail = math.Pow(c.Missed/verdict.DoubtfulMissed, 1/(1-math.Max(c.KHat, 0)))
 	}
-	return math.Pow(c.Missed/verdict.DoubtfulMissed, 1/(1-math.Max(c.KHat, 0)))
+	return max(needed*needed, 1/(meansPrecision*precision*meansPrecision*precision)/c.ESS, tail)
 }
 
 // Divergence returns the Kullback–Leibler divergence KL(p ‖ q) of q from the posterior p, in nats:

@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/transdim/vti/internal/apply"
 	"github.com/transdim/vti/internal/atomicfile"
 	"github.com/transdim/vti/internal/draws"
 	"github.com/transdim/vti/internal/english"
@@ -85,10 +86,7 @@ func (c *Certificate) Save(dir string, cfg SaveConfig) error {
 func (c *Certificate) writeModels(w io.Writer) error {
 	rows := [][]string{{"code", "q", "certified", "se", "log_evidence", "log_evidence_se", "khat", "draws"}}
 	for _, model := range c.Models {
-		outcomes := make([]string, len(model.Code))
-		for site, outcome := range model.Code {
-			outcomes[site] = strconv.Itoa(int(outcome))
-		}
+		outcomes := apply.To(model.Code, func(outcome int32) string { return strconv.Itoa(int(outcome)) })
 		row := []string{strings.Join(outcomes, " ")}
 		for _, value := range []float64{model.Q, model.Certified, model.SE, model.LogEvidence, model.LogEvidenceSE, model.KHat} {
 			cell := ""
@@ -106,9 +104,5 @@ func orNumbered(names []string, prefix string, n int) []string {
 	if names != nil {
 		return names
 	}
-	names = make([]string, n)
-	for i := range names {
-		names[i] = prefix + "." + strconv.Itoa(i+1)
-	}
-	return names
+	return apply.UpTo(n, func(i int) string { return prefix + "." + strconv.Itoa(i+1) })
 }

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"github.com/transdim/vti/internal/apply"
 	"github.com/transdim/vti/space"
 )
 
@@ -58,10 +59,7 @@ func (x *Visited) search(ctx context.Context, c *Certificate, stream string) err
 }
 
 func (x *Visited) searchStarts(c *Certificate, random *rand.Rand) [][]int32 {
-	var starts [][]int32
-	for _, model := range c.Models[:min(len(c.Models), searchChains/4)] {
-		starts = append(starts, model.Code)
-	}
+	starts := apply.To(c.Models[:min(len(c.Models), searchChains/4)], func(model Estimate) []int32 { return model.Code })
 	_, members := space.Outcomes(x.Space)
 	size := func(model Estimate) int { return len(members(model.Code)) }
 	bySize := slices.Clone(c.Models)

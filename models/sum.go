@@ -17,12 +17,7 @@ const sumStream = "certify/sum"
 
 func (x *Visited) sum(ctx context.Context, cfg Config) (*Certificate, error) {
 	all := space.ListModels(x.Space)
-	_, err := x.Add(ctx, all, func(done int) {
-		if cfg.Progress != nil {
-			cfg.Progress(done, len(all))
-		}
-	})
-	if err != nil {
+	if _, err := x.Add(ctx, all, func(done int) { cfg.report(done, len(all)) }); err != nil {
 		return nil, err
 	}
 	c := &Certificate{Basis: ExactSum, Complete: true, Models: EstimatesOf(x.codes), KHat: math.NaN()}
@@ -135,10 +130,5 @@ func (x *Visited) total(ctx context.Context, cfg Config) (*Certificate, error) {
 	if c.Proposed, err = x.proposedByQ(fittedBatch, sumStream); err != nil {
 		return nil, err
 	}
-	if err := x.fillQ(c); err != nil {
-		return nil, err
-	}
-	c.Sort()
-	c.Judge()
-	return c, nil
+	return c, x.finish(c)
 }

@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/transdim/vti/internal/apply"
 	"github.com/transdim/vti/internal/logsum"
 	"github.com/transdim/vti/internal/verdict"
 	"github.com/transdim/vti/space"
@@ -102,11 +103,7 @@ func (x *Visited) above(c *Certificate) (nats float64, certain bool) {
 }
 
 func (x *Visited) logMasses() []float64 {
-	masses := make([]float64, len(x.codes))
-	for i := range masses {
-		masses[i] = x.logMass(i)
-	}
-	return masses
+	return apply.UpTo(len(x.codes), x.logMass)
 }
 
 // probabilities returns p(m) p(y | m) of each visited model as a share of the sum over visited

@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/transdim/vti/internal/apply"
 	"github.com/transdim/vti/rjmcmc"
 )
 
@@ -52,7 +53,7 @@ func (x *Visited) runChains(ctx context.Context, asItems items, iterations int, 
 		if sets, err = chains.first(ctx, iterations, late); err != nil {
 			return nil, nil, err
 		}
-		if _, err := x.Add(ctx, codesOfSets(asItems, sets), nil); err != nil {
+		if _, err := x.Add(ctx, apply.To(sets, asItems.code), nil); err != nil {
 			return nil, nil, err
 		}
 		joint, err := x.searchJoint(ctx)
@@ -86,10 +87,7 @@ func (x *Visited) modelChains(ctx context.Context, asItems items) (*keptChains, 
 	if weights == nil {
 		weights = slices.Repeat([]float64{1}, asItems.count)
 	}
-	order := make([]int32, asItems.count)
-	for item := range order {
-		order[item] = int32(item)
-	}
+	order := apply.UpTo(asItems.count, func(item int) int32 { return int32(item) })
 	slices.SortStableFunc(order, func(a, b int32) int { return cmp.Compare(weights[b], weights[a]) })
 	var starts [][]int32
 	for chain := range modelChains {
@@ -115,7 +113,7 @@ func (x *Visited) modelChains(ctx context.Context, asItems items) (*keptChains, 
 		starts = append(starts, set)
 	}
 	looked := x.Visit() // a separate Visited, since later certificates use the chains too
-	positions, err := looked.Add(ctx, codesOfSets(asItems, starts), nil)
+	positions, err := looked.Add(ctx, apply.To(starts, asItems.code), nil)
 	if err != nil {
 		return nil, err
 	}
@@ -124,14 +122,11 @@ func (x *Visited) modelChains(ctx context.Context, asItems items) (*keptChains, 
 			starts[chain] = nil
 		}
 	}
-	var together [][]int32
-	for _, set := range x.joint.moved {
-		together = append(together, set.members)
-	}
+	together := apply.To(x.joint.moved, func(set jointSet) []int32 { return set.members })
 	chains, err := rjmcmc.NewModels(ctx, rjmcmc.ModelsConfig{
 		Items: asItems.count, Slots: asItems.slots, Weights: asItems.weights, Starts: starts, Together: together, Seed: x.Seed,
 		LogMasses: func(ctx context.Context, sets [][]int32) (logPriors, logEvidences []float64, err error) {
-			positions, err := looked.Add(ctx, codesOfSets(asItems, sets), nil)
+			positions, err := looked.Add(ctx, apply.To(sets, asItems.code), nil)
 			if err != nil {
 				return nil, nil, err
 			}

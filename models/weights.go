@@ -146,12 +146,7 @@ func (w *modelWeights) certificate(ctx context.Context, preliminary bool) (*Cert
 		return nil, err
 	}
 	c.setErrors()
-	if err := w.fillQ(c); err != nil {
-		return nil, err
-	}
-	c.Sort()
-	c.Judge()
-	return c, nil
+	return c, w.finish(c)
 }
 
 // modelDraws divides the draws of parameters of each model evenly among the draws of the model. For

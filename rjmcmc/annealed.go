@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"strconv"
 
 	"gonum.org/v1/gonum/floats"
 
@@ -62,8 +63,8 @@ const (
 func Anneal(ctx context.Context, c Collapsed, cfg AnnealConfig) (*Annealed, error) {
 	a := &Annealed{Powers: cfg.Powers, Groups: make([]AnnealedGroup, cfg.Groups)}
 	if a.Powers == nil {
-		p := &annealing{random: stream.Rand(cfg.Seed, "anneal/powers"), sweeps: cfg.Sweeps}
-		if err := p.start(c, cfg.Particles); err != nil {
+		p, err := newAnnealing(c, cfg, "powers")
+		if err != nil {
 			return nil, err
 		}
 		for a.Powers = []float64{0}; p.power < 1; a.Powers = append(a.Powers, p.power) {
@@ -76,8 +77,8 @@ func Anneal(ctx context.Context, c Collapsed, cfg AnnealConfig) (*Annealed, erro
 		}
 	}
 	err := parallel.Do(cfg.Groups, func(g int) error {
-		p := &annealing{random: stream.Rand(cfg.Seed, fmt.Sprintf("anneal/%d", g)), sweeps: cfg.Sweeps}
-		if err := p.start(c, cfg.Particles); err != nil {
+		p, err := newAnnealing(c, cfg, strconv.Itoa(g))
+		if err != nil {
 			return err
 		}
 		for _, power := range a.Powers[1:] {
@@ -85,7 +86,8 @@ func Anneal(ctx context.Context, c Collapsed, cfg AnnealConfig) (*Annealed, erro
 				return err
 			}
 		}
-		a.Groups[g] = p.group()
+		logEvidence := p.logMean + logsum.Of(p.logWeight) - math.Log(float64(len(p.states)))
+		a.Groups[g] = AnnealedGroup{logEvidence, p.states, logsum.Shares(p.logWeight)}
 		return nil
 	})
 	if err != nil {
@@ -105,19 +107,19 @@ type annealing struct {
 	logMean     float64 // log mean weight, accumulated up to the last resampling
 }
 
-func (p *annealing) start(c Collapsed, particles int) error {
-	p.logEvidence, p.logWeight = make([]float64, particles), make([]float64, particles)
-	for i := range particles {
+func newAnnealing(c Collapsed, cfg AnnealConfig, name string) (*annealing, error) {
+	p := &annealing{random: stream.Rand(cfg.Seed, "anneal/"+name), sweeps: cfg.Sweeps, logEvidence: make([]float64, cfg.Particles), logWeight: make([]float64, cfg.Particles)}
+	for i := range cfg.Particles {
 		state, err := c.Prior(p.random)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		p.states = append(p.states, state)
 		if p.logEvidence[i] = state.Sweep(0, p.random); math.IsNaN(p.logEvidence[i]) {
-			return fmt.Errorf("rjmcmc: the evidence of a state is not a number")
+			return nil, fmt.Errorf("rjmcmc: the evidence of a state is not a number")
 		}
 	}
-	return nil
+	return p, nil
 }
 
 // step reweights the states to power and moves them. Before the moves it resamples the states if
@@ -155,12 +157,6 @@ func (p *annealing) resample() {
 	}
 	p.states, p.logEvidence = states, logEvidence
 	clear(p.logWeight)
-}
-
-// group returns the population, which must have reached power 1.
-func (p *annealing) group() AnnealedGroup {
-	logEvidence := p.logMean + logsum.Of(p.logWeight) - math.Log(float64(len(p.states)))
-	return AnnealedGroup{logEvidence, p.states, logsum.Shares(p.logWeight)}
 }
 
 // Ladder returns powers for tempered chains, descending from 1 to 0: every step-th of a.Powers.

@@ -4,8 +4,10 @@ import (
 	"math"
 	"slices"
 
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/stat"
 
+	"github.com/transdim/vti/internal/apply"
 	"github.com/transdim/vti/internal/rank"
 )
 
@@ -70,13 +72,9 @@ func rHat(chains [][]float64) float64 {
 	all := slices.Concat(chains...)
 	slices.Sort(all)
 	median := (all[(len(all)-1)/2] + all[len(all)/2]) / 2
-	folded := make([][]float64, len(chains))
-	for c, chain := range chains {
-		folded[c] = make([]float64, len(chain))
-		for i, v := range chain {
-			folded[c][i] = math.Abs(v - median)
-		}
-	}
+	folded := apply.To(chains, func(chain []float64) []float64 {
+		return apply.To(chain, func(v float64) float64 { return math.Abs(v - median) })
+	})
 	return max(plainRHat(rankNormalise(chains)), plainRHat(rankNormalise(folded)))
 }
 
@@ -119,11 +117,8 @@ func effectiveSize(chains [][]float64) float64 {
 	pooled := within*float64(n-1)/float64(n) + between // var⁺
 	centred := make([][]float64, len(chains))
 	for c, chain := range chains {
-		m := stat.Mean(chain, nil)
-		centred[c] = make([]float64, n)
-		for i, v := range chain {
-			centred[c][i] = v - m
-		}
+		centred[c] = slices.Clone(chain)
+		floats.AddConst(-stat.Mean(chain, nil), centred[c])
 	}
 	rho := func(lag int) float64 {
 		var sum float64
@@ -164,11 +159,7 @@ func rankNormalise(chains [][]float64) [][]float64 {
 	for i, r := range flat {
 		flat[i] = math.Sqrt2 * math.Erfinv(2*(r-0.375)/(float64(len(flat))+0.25)-1)
 	}
-	out := make([][]float64, len(chains))
-	for c := range out {
-		out[c] = flat[c*n : (c+1)*n]
-	}
-	return out
+	return apply.UpTo(len(chains), func(c int) []float64 { return flat[c*n : (c+1)*n] })
 }
 
 // distinct returns the number of different values, or 3 if there are more than two.

@@ -7,6 +7,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/stat"
 
+	"github.com/transdim/vti/internal/apply"
 	"github.com/transdim/vti/internal/parallel"
 )
 
@@ -49,10 +50,7 @@ func (r *Result) EvidenceResolved() bool {
 // bridge returns the estimate of LogEvidence and its error, whether or not the chains have mixed.
 func (r *Result) bridge() (value, se float64) {
 	groups := min(r.Chains/2, evidenceGroups)
-	each := make([]float64, groups)
-	for g := range each {
-		each[g] = r.logEvidence(g*r.Chains/groups, (g+1)*r.Chains/groups)
-	}
+	each := apply.UpTo(groups, func(g int) float64 { return r.logEvidence(g*r.Chains/groups, (g+1)*r.Chains/groups) })
 	return r.logEvidence(0, r.Chains), stat.StdDev(each, nil) / math.Sqrt(float64(groups))
 }
 

@@ -39,7 +39,7 @@ func (s *sampler) proposeCodes(w *workspace, move Move, c int) bool {
 	case move == Jump:
 		return s.proposeJump(s.rngs[c], code)
 	}
-	return s.proposeSwap(s.rngs[c], code)
+	return s.proposeSwap(w, s.rngs[c], code)
 }
 
 // compare writes to the lists in w which coordinates stay active, become inactive (die) and become
@@ -205,31 +205,21 @@ func (s *sampler) proposeJump(rng *rand.Rand, code []int32) bool {
 // outcomes. The first site a is uniform among all sites with a like site, the second site b uniform
 // among the d_a like sites with another outcome. The pair has probability ∝ 1/d_a + 1/d_b. The
 // exchange swaps d_a and d_b, so that the reverse move has the same probability.
-func (s *sampler) proposeSwap(rng *rand.Rand, code []int32) bool {
+func (s *sampler) proposeSwap(w *workspace, rng *rand.Rand, code []int32) bool {
 	if len(s.paired) == 0 {
 		return false
 	}
 	a := s.paired[rng.IntN(len(s.paired))]
-	class := s.likes[s.cards[a]]
-	different := 0
-	for _, b := range class {
+	w.different = w.different[:0]
+	for _, b := range s.likes[s.cards[a]] {
 		if code[b] != code[a] {
-			different++
+			w.different = append(w.different, b)
 		}
 	}
-	if different == 0 {
+	if len(w.different) == 0 {
 		return false
 	}
-	skip := rng.IntN(different)
-	for _, b := range class {
-		if code[b] == code[a] {
-			continue
-		}
-		if skip == 0 {
-			code[a], code[b] = code[b], code[a]
-			return true
-		}
-		skip--
-	}
-	panic("unreachable")
+	b := w.different[rng.IntN(len(w.different))]
+	code[a], code[b] = code[b], code[a]
+	return true
 }

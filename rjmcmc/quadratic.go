@@ -21,10 +21,6 @@ type Quadratic struct {
 	Excess []float64
 }
 
-func newQuadratic(dim int) *Quadratic {
-	return &Quadratic{Linear: make([]float64, dim), Precision: make([]float64, dim*dim), Excess: make([]float64, dim)}
-}
-
 // fit estimates a Quadratic by least squares from steps of single coordinates. Let a step δ of
 // coordinate i change the log density by Δ, and let θ̄ be the midpoint of the step. Where the log
 // density is quadratic, Δ/δ = b_i − Σ_k Λ_ik θ̄_k. The equation is a linear regression for each row
@@ -93,7 +89,7 @@ func (f *fit) observe(i int, mask []bool, theta []float64, delta, change float64
 // curvature, it uses the precision and mean of the population, which t holds.
 func (f *fit) solve(t *Tuning) *Quadratic {
 	d := f.dim
-	q := newQuadratic(d)
+	q := &Quadratic{Linear: make([]float64, d), Precision: make([]float64, d*d), Excess: make([]float64, d)}
 	raw := make([][]float64, d) // coefficients of x by row, nil if the regression has too few steps
 	for i := range f.rows {
 		raw[i] = f.rows[i].solve()

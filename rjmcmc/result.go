@@ -84,10 +84,6 @@ type Result struct {
 	mask  []bool    // [N*D]
 }
 
-func newResult(s *sampler) *Result {
-	return &Result{Chains: s.cfg.Chains, Sites: len(s.cards), Dim: s.dim, BurnIn: s.cfg.BurnIn, Thin: s.cfg.Thin, ladder: slices.Clone(s.ladder.beta)}
-}
-
 // record keeps the states of the chains that sample the posterior, the first rows of p.
 func (r *Result) record(p *population, atStart []bool) {
 	r.codes = append(r.codes, p.codes[:r.Chains*r.Sites]...)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/gomlx/gomlx/backends"
 	"gonum.org/v1/gonum/stat"
@@ -89,7 +90,7 @@ func (s *sampler) freeze() {
 	}
 	s.info = Info{}
 	s.ladder.restart()
-	s.result = newResult(s)
+	s.result = &Result{Chains: s.cfg.Chains, Sites: len(s.cards), Dim: s.dim, BurnIn: s.cfg.BurnIn, Thin: s.cfg.Thin, ladder: slices.Clone(s.ladder.beta)}
 }
 
 // moves makes the remaining moves of the iteration in progress. In burn-in it makes them one by
@@ -123,15 +124,12 @@ func (s *sampler) moves(ctx context.Context, total int) error {
 // same answers (docs/benchmarks/constants.md).
 const checks = 16
 
-// checkedEvery returns the number of iterations between two calls of Config.Enough.
-func (s *sampler) checkedEvery() int { return max(s.cfg.Iterations/checks, 1) }
-
 // keep records the state after the n-th iteration since burn-in, if n is a multiple of Thin.
 func (s *sampler) keep(n int) {
 	if n%s.cfg.Thin == 0 {
 		s.result.record(s.state, s.atStart)
 	}
-	if s.cfg.Enough != nil && n <= s.cfg.Iterations && n%s.checkedEvery() == 0 && s.result.Draws() > 0 {
+	if every := max(s.cfg.Iterations/checks, 1); s.cfg.Enough != nil && n <= s.cfg.Iterations && n%every == 0 && s.result.Draws() > 0 {
 		s.result.settle()
 		s.enough = s.cfg.Enough(s.result)
 	}
@@ -190,7 +188,10 @@ func (s *sampler) finish(err error) (*Result, error) {
 		s.result.settle()
 		s.result.Info = s.info
 		s.result.Info.Discarded, s.result.Info.AtStart = s.result.discarded, s.result.unmoved()
-		s.result.Info.Exchanges, s.result.Info.RoundTrips = s.ladder.report()
+		for t, tried := range s.ladder.tried {
+			s.result.Info.Exchanges = append(s.result.Info.Exchanges, 1-s.ladder.refused[t]/tried)
+		}
+		s.result.Info.RoundTrips = s.ladder.roundTrips
 		s.result.Tuning = s.rungs[0].tuning
 	}
 	return s.result, err

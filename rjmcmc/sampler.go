@@ -111,9 +111,6 @@ func newSampler(backend backends.Backend, target Target, cfg Config) (*sampler, 
 		}
 	}
 	s.workspaces = make([]workspace, len(s.blocks))
-	for i := range s.rungs {
-		s.rungs[i].tuning = newTuning(dim)
-	}
 	s.transfer, s.logExchange = s.propagate, s.tiltRatio
 	for c := range s.rngs {
 		s.sources[c] = stream.Source(cfg.Seed, fmt.Sprintf("rjmcmc/%d", c))
@@ -177,6 +174,7 @@ func (s *sampler) prepareModels(backend backends.Backend) error {
 func (s *sampler) beginAdapting() {
 	for i := range s.rungs {
 		r := &s.rungs[i]
+		r.tuning = newTuning(s.dim)
 		r.adapter = newAdapter(&r.tuning, s.dim, s.cfg.BurnIn)
 		if s.list != nil && i == 0 {
 			r.adapter.items = newItemWeights(s.list.Items(), nil)

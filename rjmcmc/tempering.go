@@ -69,15 +69,6 @@ func newLadder(cfg Config, dim int) *ladder {
 // inverseTemperature returns the β of a row.
 func (l *ladder) inverseTemperature(row int) float64 { return l.beta[row/l.chains] }
 
-// logReference returns log g of the active coordinates of a row. Without tempering it returns 0,
-// since log g would cancel.
-func (l *ladder) logReference(theta []float64, mask []bool) float64 {
-	if len(l.beta) == 1 {
-		return 0
-	}
-	return l.flattest.logDensity(theta, mask)
-}
-
 // temper returns the log density of a state at the β of a row.
 func (l *ladder) temper(row int, base, tilt float64) float64 {
 	beta := l.inverseTemperature(row)
@@ -94,7 +85,10 @@ func (s *sampler) evaluate(p *population, b *block) error {
 	}
 	for row := b.first; row < b.last; row++ {
 		_, theta, mask := p.row(row)
-		reference := s.logReference(theta, mask)
+		reference := 0.0 // log g, which would cancel without tempering
+		if len(s.beta) > 1 {
+			reference = s.flattest.logDensity(theta, mask)
+		}
 		p.base[row], p.tilt[row] = logPrior[row]+reference, logJoint[row]-reference
 		if s.inverseTemperature(row) == 0 && !(p.tilt[row] < math.Inf(1)) {
 			p.tilt[row] = math.Inf(-1) // it is NaN or +Inf far from all modes, where densities underflow
@@ -178,13 +172,4 @@ func (l *ladder) restart() {
 	clear(l.refused)
 	clear(l.replica)
 	l.roundTrips = 0
-}
-
-// report returns the shares of accepted exchanges and the number of round trips since the last
-// restart; nil and 0 without tempering.
-func (l *ladder) report() (accepted []float64, roundTrips int) {
-	for t, tried := range l.tried {
-		accepted = append(accepted, 1-l.refused[t]/tried)
-	}
-	return accepted, l.roundTrips
 }

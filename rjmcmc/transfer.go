@@ -5,8 +5,9 @@ import (
 	"math/rand/v2"
 	"slices"
 
-	"github.com/transdim/vti/internal/dense"
 	"gonum.org/v1/gonum/floats"
+
+	"github.com/transdim/vti/internal/dense"
 )
 
 // A change of model keeps the coordinates R active, switches the coordinates K off and the
@@ -36,6 +37,7 @@ type workspace struct {
 	kept, died, born []int // kept and born are coordinates of the new model, died of the old model
 	from             []int // the coordinates that kept had in the old model
 	before, after    []int
+	different        []int // like sites with another outcome
 	place            []float64
 	memory           []float64
 	used             int

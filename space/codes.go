@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/transdim/vti/internal/apply"
 	"github.com/transdim/vti/internal/english"
 )
 
@@ -52,11 +53,8 @@ type lister interface {
 // members returns the numbers of the features that a code has.
 func Outcomes(sp Space) (n int, members func(code []int32) []int) {
 	if lists, ok := sp.(lister); ok {
-		return lists.Items(), func(code []int32) (members []int) {
-			for _, item := range lists.Set(code) {
-				members = append(members, int(item))
-			}
-			return members
+		return lists.Items(), func(code []int32) []int {
+			return apply.To(lists.Set(code), func(item int32) int { return int(item) })
 		}
 	}
 	cards := sp.Cards()

@@ -6,6 +6,8 @@ import (
 	"math/rand/v2"
 
 	"gonum.org/v1/gonum/floats"
+
+	"github.com/transdim/vti/internal/apply"
 )
 
 // LogTerms holds the log prior log p(m) of every subset m of predictors: Sizes[|m|] for its size,
@@ -103,10 +105,7 @@ func independentSizes(inclusion []float64, limit int) []float64 {
 func (p Prior) Reordered(order []int) Prior {
 	if p.Kind == InclusionPrior {
 		old := p.Inclusion
-		p.Inclusion = make([]float64, len(order))
-		for k, j := range order {
-			p.Inclusion[k] = old[j]
-		}
+		p.Inclusion = apply.To(order, func(j int) float64 { return old[j] })
 	}
 	return p
 }

@@ -6,6 +6,8 @@ import (
 	"math"
 
 	"github.com/gomlx/gomlx/pkg/core/graph"
+
+	"github.com/transdim/vti/internal/apply"
 )
 
 const (
@@ -126,10 +128,7 @@ func Index(cards []int, codes *graph.Node) *graph.Node {
 // Codes is the inverse of [Index]: index [B] int32 -> [B, S] int32.
 func Codes(cards []int, index *graph.Node) *graph.Node {
 	strides := mustStrides("space.Codes", cards)
-	outcomes := make([]int32, len(cards))
-	for site, card := range cards {
-		outcomes[site] = int32(card)
-	}
+	outcomes := apply.To(cards, func(card int) int32 { return int32(card) })
 	g := index.Graph()
 	quotient := graph.Div(graph.InsertAxes(index, -1), graph.Const(g, [][]int32{strides})) // [B, S]
 	return graph.Rem(quotient, graph.Const(g, [][]int32{outcomes}))

@@ -1,6 +1,9 @@
 package space
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // NewNested returns the space of nested models: model k, counted from 0, uses the coordinates of
 // the first k+1 blocks of the given sizes, for example a polynomial of degree k. A block of size 0
@@ -20,10 +23,7 @@ func NewNested(sizes []int) (*Table, error) {
 	used := 0
 	for k, size := range sizes {
 		used += size
-		masks[k] = make([]bool, dim)
-		for d := range used {
-			masks[k][d] = true
-		}
+		masks[k] = slices.Concat(slices.Repeat([]bool{true}, used), make([]bool, dim-used))
 	}
 	return NewTable(masks)
 }

@@ -6,6 +6,7 @@ import (
 	"math"
 	"math/rand/v2"
 
+	"github.com/transdim/vti/internal/apply"
 	"github.com/transdim/vti/internal/rank"
 )
 
@@ -74,9 +75,5 @@ func meanAndVariance(rewards []float64) (mean, variance float64) {
 
 // means returns the mean rewards of groups.
 func means(groups []group) []float64 {
-	list := make([]float64, len(groups))
-	for i, group := range groups {
-		list[i] = group.mean
-	}
-	return list
+	return apply.To(groups, func(group group) float64 { return group.mean })
 }

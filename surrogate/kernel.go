@@ -4,6 +4,8 @@ import (
 	"math"
 
 	"gonum.org/v1/gonum/mat"
+
+	"github.com/transdim/vti/internal/apply"
 )
 
 // kernel is the covariance of the expected rewards of two codes, a product over sites:
@@ -20,10 +22,7 @@ type kernel struct {
 
 // matrix writes k of every code of a against every code of b: [len(a), len(b)].
 func (k kernel) matrix(a, b [][]int32) *mat.Dense {
-	factor := make([]float64, len(k.relevance))
-	for s, r := range k.relevance {
-		factor[s] = math.Exp(-r)
-	}
+	factor := apply.To(k.relevance, func(r float64) float64 { return math.Exp(-r) })
 	out := mat.NewDense(len(a), len(b), nil)
 	for i, left := range a {
 		row := out.RawRowView(i)

@@ -8,6 +8,8 @@ import (
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
+
+	"github.com/transdim/vti/internal/apply"
 )
 
 // lookup holds the tables shared by predictions for consecutive codes. The covariance of a code
@@ -39,13 +41,8 @@ func (p *Process) lookup(wanted bool) *lookup {
 			size *= p.cards[l.split]
 		}
 		last := kernel{p.kernel.scale, p.kernel.relevance[l.split:]}
-		tails, inducing := make([][]int32, size), make([][]int32, len(p.codes))
-		for t := range tails {
-			tails[t] = p.decode(t)[l.split:]
-		}
-		for j, code := range p.codes {
-			inducing[j] = code[l.split:]
-		}
+		tails := apply.UpTo(size, func(t int) []int32 { return p.decode(t)[l.split:] })
+		inducing := apply.To(p.codes, func(code []int32) []int32 { return code[l.split:] })
 		l.tail = last.matrix(tails, inducing)
 		p.cached = l
 	}
@@ -76,10 +73,7 @@ func (l *lookup) covariances(p *Process, first, count int) *mat.Dense {
 	size, inducing := l.tail.Dims()
 	out := mat.NewDense(count, inducing, nil)
 	head := kernel{1, p.kernel.relevance[:l.split]}
-	heads := make([][]int32, inducing)
-	for j, code := range p.codes {
-		heads[j] = code[:l.split]
-	}
+	heads := apply.To(p.codes, func(code []int32) []int32 { return code[:l.split] })
 	var shared []float64
 	current := -1
 	for i := range count {
@@ -136,10 +130,7 @@ func (p *Process) Predict(first int, mean, sd []float64) {
 // independently given these.
 func (p *Process) Draw(random *rand.Rand, dst []float64) {
 	// Each chunk has a separate random stream, so that the number of threads does not matter.
-	seeds := make([]uint64, (len(dst)+chunk-1)/chunk)
-	for i := range seeds {
-		seeds[i] = random.Uint64()
-	}
+	seeds := apply.UpTo((len(dst)+chunk-1)/chunk, func(i int) uint64 { return random.Uint64() })
 	if p.lower == nil {
 		for m := range dst {
 			dst[m] = random.NormFloat64()

@@ -10,6 +10,8 @@ import (
 	"sync"
 
 	"gonum.org/v1/gonum/mat"
+
+	"github.com/transdim/vti/internal/apply"
 )
 
 // DefaultInducing is the default upper bound of the number of inducing codes of a [Process]. Half
@@ -158,11 +160,7 @@ func (p *Process) positions() map[int]int {
 }
 
 func (p *Process) observations(groups []group) []summary {
-	observed := make([]summary, len(groups))
-	for i, group := range groups {
-		observed[i] = summary{group.model, group.mean, p.noise.value / group.count}
-	}
-	return observed
+	return apply.To(groups, func(group group) summary { return summary{group.model, group.mean, p.noise.value / group.count} })
 }
 
 func (p *Process) relearn(groups []group) {
@@ -175,10 +173,8 @@ func (p *Process) relearn(groups []group) {
 	}
 	chosen, left := choose(append(slices.Clone(p.seen), fresh...), p.capacity)
 	p.seen, p.codes = chosen, p.codesOf(chosen)
-	values, variances := make([]float64, len(chosen)), make([]float64, len(chosen))
-	for i, group := range chosen {
-		values[i], variances[i] = group.mean, group.variance
-	}
+	values := apply.To(chosen, func(group summary) float64 { return group.mean })
+	variances := apply.To(chosen, func(group summary) float64 { return group.variance })
 	p.kernel, p.constant = fitKernel(p.kernel, p.codes, values, variances)
 	p.restart()
 	p.condition(chosen)
@@ -276,11 +272,7 @@ func (p *Process) whiten(codes [][]int32) (whitened *mat.Dense, rest []float64) 
 }
 
 func (p *Process) codesOf(observed []summary) [][]int32 {
-	codes := make([][]int32, len(observed))
-	for i, one := range observed {
-		codes[i] = p.decode(one.model)
-	}
-	return codes
+	return apply.To(observed, func(one summary) []int32 { return p.decode(one.model) })
 }
 
 func (p *Process) decode(model int) []int32 {

@@ -2,9 +2,12 @@ package surrogate
 
 import (
 	"math"
+	"slices"
 
 	"gonum.org/v1/gonum/mat"
 	"gonum.org/v1/gonum/optimize"
+
+	"github.com/transdim/vti/internal/apply"
 )
 
 // fitIterations bounds the iterations of the search for a kernel, which starts from the previous
@@ -26,10 +29,7 @@ const (
 func fitKernel(start kernel, codes [][]int32, values, variances []float64) (best kernel, mean float64) {
 	_, spread := meanAndVariance(values)
 	f := &marginal{codes: codes, values: values, variances: variances, scaleCentre: math.Log(10 * spread)}
-	x := append([]float64{math.Log(start.scale)}, make([]float64, len(start.relevance))...)
-	for s, r := range start.relevance {
-		x[s+1] = math.Log(r)
-	}
+	x := append([]float64{math.Log(start.scale)}, apply.To(start.relevance, math.Log)...)
 	problem := optimize.Problem{
 		Func: func(x []float64) float64 { f.evaluate(x); return f.value },
 		Grad: func(gradient, x []float64) { f.evaluate(x); copy(gradient, f.gradient) },
@@ -43,11 +43,7 @@ func fitKernel(start kernel, codes [][]int32, values, variances []float64) (best
 }
 
 func kernelAt(x []float64) kernel {
-	k := kernel{scale: math.Exp(x[0]), relevance: make([]float64, len(x)-1)}
-	for s := range k.relevance {
-		k.relevance[s] = math.Exp(x[s+1])
-	}
-	return k
+	return kernel{scale: math.Exp(x[0]), relevance: apply.To(x[1:], math.Exp)}
 }
 
 // marginal computes −log N(values; mean, K + diag(variances)) − log prior as a function of x = (log
@@ -84,10 +80,7 @@ func (f *marginal) evaluate(x []float64) {
 		f.value = math.Inf(1)
 		return
 	}
-	ones := mat.NewVecDense(count, nil)
-	for i := range count {
-		ones.SetVec(i, 1)
-	}
+	ones := mat.NewVecDense(count, slices.Repeat([]float64{1}, count))
 	weights, residual, alpha := mat.NewVecDense(count, nil), mat.NewVecDense(count, nil), mat.NewVecDense(count, nil)
 	weights.MulVec(inverse, ones)
 	y := mat.NewVecDense(count, f.values)
