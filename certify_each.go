@@ -145,12 +145,9 @@ func (s *importanceSampler) proposeModes(ctx context.Context, c *weighing, logPr
 // infinite variance by their k̂, so that their standard errors cannot be trusted. It reports
 // whether it added a proposal.
 func (s *importanceSampler) proposeAgain(ctx context.Context, c *weighing, logPrior []float64) (bool, error) {
-	var unreliable []int
-	for i, model := range c.Models {
-		if model.Certified > proposalMass && model.KHat > psis.FiniteVariance {
-			unreliable = append(unreliable, i)
-		}
-	}
+	unreliable := apply.Where(len(c.Models), func(i int) bool {
+		return c.Models[i].Certified > proposalMass && c.Models[i].KHat > psis.FiniteVariance
+	})
 	allocation, err := s.propose(ctx, c.Models, unreliable, logPrior, nil)
 	if err != nil || slices.Max(allocation) == 0 {
 		return false, err

@@ -6,6 +6,8 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"gonum.org/v1/gonum/floats"
+
 	"github.com/transdim/vti/internal/apply"
 	"github.com/transdim/vti/models"
 	"github.com/transdim/vti/rjmcmc"
@@ -47,12 +49,7 @@ func startsOfChains(e *evaluator) ([][]int32, error) {
 	if err != nil {
 		return nil, err
 	}
-	excluded := 0
-	for _, value := range logPrior {
-		if math.IsInf(value, -1) {
-			excluded++
-		}
-	}
+	excluded := floats.Count(func(value float64) bool { return math.IsInf(value, -1) }, logPrior)
 	if 2*excluded < len(drawn) {
 		return nil, nil
 	}
@@ -111,12 +108,8 @@ func checkingStarts(e *evaluator, stream string, weights *Certificate) ([][]int3
 	if err != nil {
 		return nil, err
 	}
-	possible := bySize[:0:0]
-	for i, code := range bySize {
-		if !math.IsInf(logPrior[i], -1) {
-			possible = append(possible, code)
-		}
-	}
+	positions := apply.Where(len(bySize), func(i int) bool { return !math.IsInf(logPrior[i], -1) })
+	possible := apply.To(positions, func(i int) []int32 { return bySize[i] })
 	_, members := space.Outcomes(e.Target.Space())
 	slices.SortStableFunc(possible, func(a, b []int32) int { return len(members(a)) - len(members(b)) })
 	var starts [][]int32

@@ -7,6 +7,7 @@ import (
 	"math"
 	"time"
 
+	"github.com/transdim/vti/internal/apply"
 	"github.com/transdim/vti/internal/budget"
 	"github.com/transdim/vti/internal/english"
 	"github.com/transdim/vti/internal/psis"
@@ -284,13 +285,8 @@ func (s *solver) affordable(now SolveRound) bool {
 
 // unreliable returns the number of models with unreliable weights and a probability above
 // proposalMass.
-func (c *weighing) unreliable() (count int) {
-	for _, model := range c.Models {
-		if model.Certified > proposalMass && model.KHat > psis.Reliable {
-			count++
-		}
-	}
-	return count
+func (c *weighing) unreliable() int {
+	return len(apply.Keep(c.Models, func(m models.Estimate) bool { return m.Certified > proposalMass && m.KHat > psis.Reliable }))
 }
 
 func (s *solver) train(ctx context.Context) error {

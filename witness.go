@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/transdim/vti/internal/apply"
 	"github.com/transdim/vti/internal/laplace"
 	"github.com/transdim/vti/internal/parallel"
 	"github.com/transdim/vti/internal/verdict"
@@ -51,11 +52,7 @@ func heaviestOf(group []witness) []witness {
 
 // add adds the groups of a certificate, and drops the oldest groups in excess of mostGroups.
 func (w *witnesses) add(groups ...[]witness) {
-	for _, group := range groups {
-		if len(group) > 0 {
-			*w = append(*w, group)
-		}
-	}
+	*w = append(*w, apply.Keep(groups, func(group []witness) bool { return len(group) > 0 })...)
 	if extra := len(*w) - mostGroups; extra > 0 {
 		*w = slices.Delete(*w, 0, extra)
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	vti "github.com/transdim/vti"
+	"github.com/transdim/vti/internal/apply"
 	"github.com/transdim/vti/internal/budget"
 	"github.com/transdim/vti/internal/psis"
 	"github.com/transdim/vti/internal/verdict"
@@ -176,12 +177,7 @@ func separable(m *Model) *Plate {
 	for _, p := range m.plates {
 		numbers, separate := 0, true
 		for _, v := range m.variables {
-			carriers := 0
-			for _, q := range v.plates {
-				if q.Determines(p) {
-					carriers++
-				}
-			}
+			carriers := len(apply.Keep(v.plates, func(q *Plate) bool { return q.Determines(p) }))
 			separate = separate && (carriers <= 1 || v.role == Constant)
 			if carriers > 0 && v.role == Latent {
 				numbers += v.Members() * v.EventSize()

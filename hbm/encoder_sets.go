@@ -335,13 +335,11 @@ func (r *replica) remembered(name string, compute func() level) level {
 // checkPyramid returns an error unless a model is a pyramid: the plates of any two variables are
 // nested in each other.
 func checkPyramid(m *Model) error {
-	above := func(v *Variable) (names []string) {
-		for _, p := range m.plates {
-			if slices.ContainsFunc(v.plates, func(q *Plate) bool { return q.Determines(p) }) {
-				names = append(names, p.name)
-			}
-		}
-		return names
+	above := func(v *Variable) []string {
+		plates := apply.Keep(m.plates, func(p *Plate) bool {
+			return slices.ContainsFunc(v.plates, func(q *Plate) bool { return q.Determines(p) })
+		})
+		return apply.To(plates, (*Plate).Name)
 	}
 	within := func(a, b []string) bool {
 		return !slices.ContainsFunc(a, func(name string) bool { return !slices.Contains(b, name) })

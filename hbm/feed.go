@@ -46,13 +46,9 @@ func (f *feed) conditionOn(code []int32) *feed {
 	for _, l := range f.target.family.latents {
 		members := make([][]int, l.Members())
 		for member := range members {
-			for u := range l.dim {
-				if mask[u] {
-					members[member] = append(members[member], u)
-				}
-			}
-			mask = mask[l.dim:]
+			members[member] = apply.Where(l.dim, func(u int) bool { return mask[member*l.dim+u] })
 		}
+		mask = mask[len(members)*l.dim:]
 		ofCode.present = append(ofCode.present, members)
 	}
 	return &ofCode

@@ -67,12 +67,8 @@ func (r *replica) sumMembers(v *Variable, x *Node) *Node {
 func (r *replica) align(x *Node, from, to []*Plate) *Node {
 	axes := slices.Clone(from)
 	for carrier, plate := range to {
-		var group []int // axes of x whose members plate determines
-		for axis, p := range axes {
-			if p.carrier(to) == carrier {
-				group = append(group, axis)
-			}
-		}
+		// axes of x whose members plate determines
+		group := apply.Where(len(axes), func(axis int) bool { return axes[axis].carrier(to) == carrier })
 		if len(group) == 0 || len(group) == 1 && axes[group[0]] == plate {
 			continue
 		}

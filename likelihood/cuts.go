@@ -170,7 +170,6 @@ func (c *Cuts) Draw(eta, _ float64, random *rand.Rand) float64 {
 func (c *Cuts) Expand(y, eta []float64, to *Expansion) {
 	cuts := len(c.Points)
 	slope, curvature := make([]float64, cuts), make([]float64, cuts*cuts) // derivatives of log p by cut points
-	byCut := make([]float64, 2)
 	jacobian := c.jacobian()
 	for i, v := range y {
 		k, w, u, below, above := c.edges(v, eta[i])
@@ -191,14 +190,13 @@ func (c *Cuts) Expand(y, eta []float64, to *Expansion) {
 			curvature[(k-1)*cuts+k] -= uw
 		}
 		to.Slope[0][i], to.Curvature[0][i] = c.NewtonAt(v, eta[i], 1)
-		byCut[0], byCut[1] = ww+uw, uu+uw
 		for j := range cuts {
 			sum := 0.0
 			if k > 0 {
-				sum += byCut[0] * jacobian[(k-1)*cuts+j]
+				sum += (ww + uw) * jacobian[(k-1)*cuts+j]
 			}
 			if k < cuts {
-				sum += byCut[1] * jacobian[k*cuts+j]
+				sum += (uu + uw) * jacobian[k*cuts+j]
 			}
 			to.Cross[j][i] = sum
 		}

@@ -114,12 +114,7 @@ func Kinds() []Kind {
 	return apply.UpTo(len(kinds), func(k int) Kind { return Kind(k) })
 }
 
-var names = enum.New[Kind]("likelihood", func() (list []string) {
-	for _, row := range kinds {
-		list = append(list, row.name)
-	}
-	return list
-}()...)
+var names = enum.New[Kind]("likelihood", apply.To(kinds[:], func(r row) string { return r.name })...)
 
 // Parse reads the name of a kind.
 func Parse(name string) (Kind, error) { return names.Parse(name) }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/transdim/vti/internal/apply"
 	"github.com/transdim/vti/internal/english"
 	"github.com/transdim/vti/table"
 )
@@ -37,9 +38,7 @@ func Read(t *table.Table, label string, c *table.Column, kind Kind) (y []float64
 			return nil, nil, nothingToExplain(t, label, c.Levels[0])
 		}
 		levels = c.Levels
-		for _, code := range c.Codes {
-			y = append(y, float64(code))
-		}
+		y = apply.To(c.Codes, func(code int) float64 { return float64(code) })
 	}
 	if err := Check(t, label, y, kind); err != nil {
 		return nil, nil, err

@@ -5,6 +5,8 @@ import (
 
 	. "github.com/gomlx/gomlx/pkg/core/graph"
 	"gonum.org/v1/gonum/floats"
+
+	"github.com/transdim/vti/internal/apply"
 )
 
 // unordered is multinomial logistic regression: K categories without an order. Their probabilities
@@ -45,36 +47,33 @@ var (
 	_ CategoriesAt        = (*unordered)(nil)
 )
 
+// noContrasts returns zeros [K][K−1].
+func noContrasts(levels int) [][]float64 {
+	return apply.UpTo(levels, func(int) []float64 { return make([]float64, levels-1) })
+}
+
 // newUnordered returns the distribution with Helmert's contrasts: column m compares category m+1
 // with the categories before it.
 func newUnordered(levels int) *unordered {
-	u := &unordered{make([][]float64, levels)}
-	for k := range u.contrasts {
-		u.contrasts[k] = make([]float64, levels-1)
-		for m := range u.contrasts[k] {
-			unit := 1 / math.Sqrt(2*float64(m+1)*float64(m+2))
-			switch {
-			case k <= m:
-				u.contrasts[k][m] = -unit
-			case k == m+1:
-				u.contrasts[k][m] = float64(m+1) * unit
-			}
+	contrasts := noContrasts(levels)
+	for m := range levels - 1 {
+		unit := 1 / math.Sqrt(2*float64(m+1)*float64(m+2))
+		for k := range m + 1 {
+			contrasts[k][m] = -unit
 		}
+		contrasts[m+1][m] = float64(m+1) * unit
 	}
-	return u
+	return &unordered{contrasts}
 }
 
 // AgainstFirst returns the distribution of categories without an order whose linear predictors
 // [K−1] are the log odds of the categories 1, 2, … against category 0.
 func AgainstFirst(levels int) CategoriesAt {
-	u := &unordered{make([][]float64, levels)}
-	for k := range u.contrasts {
-		u.contrasts[k] = make([]float64, levels-1)
-		if k > 0 {
-			u.contrasts[k][k-1] = 1
-		}
+	contrasts := noContrasts(levels)
+	for m := range levels - 1 {
+		contrasts[m+1][m] = 1
 	}
-	return u
+	return &unordered{contrasts}
 }
 
 func (u *unordered) Levels() int               { return len(u.contrasts) }

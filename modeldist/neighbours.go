@@ -70,11 +70,7 @@ func NewNeighbours(centres [][]int32, weights []float64) *Neighbours {
 // Draw returns a random set, ascending.
 func (n *Neighbours) Draw(random *rand.Rand) (set []int32) {
 	centre := n.centres[random.IntN(len(n.centres))]
-	for _, item := range centre {
-		if random.Float64() >= leftOut {
-			set = append(set, item)
-		}
-	}
+	set = apply.Keep(centre, func(int32) bool { return random.Float64() >= leftOut })
 	all := n.skip[len(n.skip)-1]
 	for position := random.ExpFloat64(); position < all; {
 		next, _ := slices.BinarySearch(n.skip, position)

@@ -6,6 +6,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/transdim/vti/internal/apply"
 	"github.com/transdim/vti/internal/parallel"
 	"github.com/transdim/vti/rjmcmc"
 	"github.com/transdim/vti/space"
@@ -54,12 +55,10 @@ func worstOutcome(sp space.Space, chains *rjmcmc.Result) rjmcmc.Summary {
 			counts[outcome]++
 		}
 	}
-	var compared []int
-	for outcome, count := range counts {
-		if share := float64(count) / float64(len(outcomesOf)); share >= rareOutcome && share <= 1-rareOutcome {
-			compared = append(compared, outcome)
-		}
-	}
+	compared := apply.Where(outcomes, func(outcome int) bool {
+		share := float64(counts[outcome]) / float64(len(outcomesOf))
+		return share >= rareOutcome && share <= 1-rareOutcome
+	})
 	summaries := make([]rjmcmc.Summary, len(compared))
 	parallel.Run(len(compared), func(i int) {
 		present := make([]float64, chains.Draws())

@@ -129,3 +129,24 @@ func TypicalKHat(kHat, share []float64) float64 {
 // EffectiveOf returns the effective number of draws, 1 / (1/ess + 1/n), of an answer from n draws
 // of a posterior that is itself estimated as precisely as from ess draws.
 func EffectiveOf(ess float64, n int) float64 { return 1 / (1/ess + 1/float64(n)) }
+
+// These are types of package verdict, under names that other modules can use.
+type (
+	// Measured is the precision of a computation.
+	Measured = verdict.Measured
+	// MeasuredWeights holds the diagnostics of the importance weights of a computation.
+	MeasuredWeights = verdict.Weights
+	// MeasuredChains holds the diagnostics of the Markov chains of a computation.
+	MeasuredChains = verdict.Chains
+	// Judgement is a verdict with the reasons for it.
+	Judgement = verdict.Judgement
+)
+
+// Measured returns the precision of a sum over models.
+func (s *Sum) Measured() Measured {
+	m := Measured{ESS: s.ESS, Draws: s.Draws, Event: "a model", EventSE: slices.Max(append(slices.Clone(s.SE), 0)), EvidenceSE: s.LogEvidenceSE, NonFinite: s.NonFinite}
+	if !math.IsNaN(s.KHat) {
+		m.Weights = &MeasuredWeights{KHat: s.KHat, Missed: s.Missed}
+	}
+	return m
+}

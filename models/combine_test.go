@@ -24,7 +24,7 @@ func TestClosedForms(t *testing.T) {
 	require.Zero(t, s.LogEvidenceSE)
 	require.Zero(t, s.Missed)
 	require.True(t, math.IsInf(s.ESS, 1))
-	require.Equal(t, verdict.Trusted, verdict.Judge(verdict.Measured{ESS: s.ESS, EvidenceSE: s.LogEvidenceSE}).Verdict)
+	require.Equal(t, verdict.Trusted, verdict.Judge(s.Measured()).Verdict)
 }
 
 // The test estimates three evidences by importance weights of known means, 400 times. The z-scores
@@ -95,8 +95,8 @@ func TestUnknownEvidences(t *testing.T) {
 	s := Combine([]float64{half, half}, []Evidence{Estimated(0, 0.1, 50), none})
 	require.Equal(t, []float64{1, 0}, s.Probability)
 	require.InDelta(t, Estimated(0, 0.1, 50).statedSE(), s.LogEvidenceSE, 1e-15)
-	unknown := CertificateOf(make([][]int32, 2), []float64{half, half}, []Evidence{Estimated(0, 0.1, 50), Estimated(0, math.NaN(), 1)})
-	require.Equal(t, Failed, unknown.Verdict)
+	s = Combine([]float64{half, half}, []Evidence{Estimated(0, 0.1, 50), Estimated(0, math.NaN(), 1)})
+	require.Equal(t, verdict.Failed, verdict.Judge(s.Measured()).Verdict)
 }
 
 // The test estimates 2,000 evidences, each from eight draws of known mean weight. At most one log

@@ -7,6 +7,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/transdim/vti/internal/apply"
 	"github.com/transdim/vti/internal/stream"
 	"github.com/transdim/vti/internal/weighted"
 	"github.com/transdim/vti/space"
@@ -70,13 +71,9 @@ func (c *Certificate) Coordinates(levels ...float64) ([]Coordinate, error) {
 		return nil, fmt.Errorf("models.Coordinates: got a space %T, want one with masks of single models (space.RowMasker)", c.Space)
 	}
 	mask := make([]bool, masker.Dim())
-	used := func(code []int32) (coordinates []int) {
-		for j, on := range masker.MaskRow(code, mask) {
-			if on {
-				coordinates = append(coordinates, j)
-			}
-		}
-		return coordinates
+	used := func(code []int32) []int {
+		masker.MaskRow(code, mask)
+		return apply.Where(len(mask), func(j int) bool { return mask[j] })
 	}
 	in := make([][]weighted.Value, len(mask))
 	var mass float64

@@ -1,6 +1,7 @@
 package models
 
 import (
+	"github.com/transdim/vti/internal/apply"
 	"github.com/transdim/vti/internal/weighted"
 	"github.com/transdim/vti/space"
 )
@@ -20,11 +21,8 @@ func (s *WeightedSample) moments(masker space.RowMasker) []moments {
 		key := space.Key(code)
 		used, seen := known[key]
 		if !seen {
-			for j, on := range masker.MaskRow(code, nil) {
-				if on {
-					used = append(used, j)
-				}
-			}
+			mask := masker.MaskRow(code, nil)
+			used = apply.Where(len(mask), func(j int) bool { return mask[j] })
 			known[key] = used
 		}
 		for _, j := range used {

@@ -9,6 +9,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/transdim/vti/internal/apply"
 	"github.com/transdim/vti/internal/parallel"
 	"github.com/transdim/vti/internal/psis"
 	"github.com/transdim/vti/internal/weighted"
@@ -116,11 +117,7 @@ func (x *Visited) drawParameters(ctx context.Context, c *Certificate, weights []
 // parametersOf draws parameters: counts[i] draws for the model at position i. It returns the
 // positions of the models with draws, and the draws of each.
 func (x *Visited) parametersOf(ctx context.Context, counts []int, stream string) (positions []int, draws []Parameters, err error) {
-	for i, count := range counts {
-		if count > 0 {
-			positions = append(positions, i)
-		}
-	}
+	positions = apply.Where(len(counts), func(i int) bool { return counts[i] > 0 })
 	draws = make([]Parameters, len(positions))
 	return positions, draws, parallel.Do(len(positions), func(k int) (err error) {
 		if err := ctx.Err(); err != nil {

@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/transdim/vti/internal/apply"
 	"github.com/transdim/vti/internal/rank"
 	"github.com/transdim/vti/space"
 )
@@ -98,13 +99,8 @@ func (r *Result) record(p *population, atStart []bool) {
 			r.tilt = append(r.tilt, tilt)
 		}
 	}
-	unmoved := 0
-	for _, unmovedChain := range atStart[:r.Chains] {
-		if unmovedChain {
-			unmoved++
-		}
-	}
-	r.atStart = append(r.atStart, unmoved)
+	unmoved := apply.Where(r.Chains, func(chain int) bool { return atStart[chain] })
+	r.atStart = append(r.atStart, len(unmoved))
 }
 
 // First returns the result of the first n draws of each chain. The draws share memory with r.

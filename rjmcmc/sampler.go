@@ -7,6 +7,7 @@ import (
 
 	"github.com/gomlx/gomlx/backends"
 
+	"github.com/transdim/vti/internal/apply"
 	"github.com/transdim/vti/internal/checkpoint"
 	"github.com/transdim/vti/internal/stream"
 	"github.com/transdim/vti/space"
@@ -138,11 +139,7 @@ func (s *sampler) sortSites() {
 			s.likes[card] = append(s.likes[card], site)
 		}
 	}
-	for _, site := range s.free {
-		if len(s.likes[s.cards[site]]) > 1 {
-			s.paired = append(s.paired, site)
-		}
-	}
+	s.paired = apply.Keep(s.free, func(site int) bool { return len(s.likes[s.cards[site]]) > 1 })
 }
 
 // prepareModels allocates the store of results by model if there are few models. With a

@@ -165,12 +165,10 @@ func (p *Process) observations(groups []group) []summary {
 
 func (p *Process) relearn(groups []group) {
 	position := p.positions()
-	var fresh []summary
-	for _, observed := range p.observations(groups) {
-		if _, known := position[observed.model]; !known {
-			fresh = append(fresh, observed)
-		}
-	}
+	fresh := apply.Keep(p.observations(groups), func(observed summary) bool {
+		_, known := position[observed.model]
+		return !known
+	})
 	chosen, left := choose(append(slices.Clone(p.seen), fresh...), p.capacity)
 	p.seen, p.codes = chosen, p.codesOf(chosen)
 	values := apply.To(chosen, func(group summary) float64 { return group.mean })

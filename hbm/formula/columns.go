@@ -8,6 +8,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/stat"
 
+	"github.com/transdim/vti/internal/apply"
 	"github.com/transdim/vti/table"
 )
 
@@ -128,11 +129,9 @@ func (v Variable) Expand(data *table.Table, contrast bool, seen int) ([]Column, 
 		if err != nil {
 			return nil, fmt.Errorf("%s: %s: column %q has %w", data.Path, v, v.Column, err)
 		}
-		var columns []Column
-		for k, p := range polynomials {
-			columns = append(columns, Column{Name: fmt.Sprintf("%s%d", v, k+1), Values: p})
-		}
-		return columns, nil
+		return apply.UpTo(v.Degree, func(k int) Column {
+			return Column{Name: fmt.Sprintf("%s%d", v, k+1), Values: polynomials[k]}
+		}), nil
 	}
 	return []Column{{Name: v.String(), Values: values}}, nil
 }
@@ -176,10 +175,7 @@ func (v Variable) labels(data *table.Table, contrast bool) ([]Column, error) {
 		if contrast && level == dropped(coding, reference, len(column.Levels)) {
 			continue
 		}
-		values := make([]float64, data.Rows())
-		for row, code := range column.Codes {
-			values[row] = coding.entry(code, level, len(column.Levels))
-		}
+		values := apply.To(column.Codes, func(code int) float64 { return coding.entry(code, level, len(column.Levels)) })
 		columns = append(columns, Column{Name: name + "=" + label, Values: values, Level: true})
 	}
 	return columns, nil

@@ -44,8 +44,7 @@ func (t Term) String() string {
 	if len(t) == 0 {
 		return "1"
 	}
-	names := apply.To(t, func(v Variable) string { return v.String() })
-	return strings.Join(names, ":")
+	return strings.Join(apply.To(t, Variable.String), ":")
 }
 
 // Same reports whether two terms are the same product, in any order.
@@ -58,13 +57,7 @@ func (t Term) Contains(u Term) bool {
 
 // times returns the product of two terms. A variable of both terms occurs once in it.
 func (t Term) times(u Term) Term {
-	product := slices.Clone(t)
-	for _, v := range u {
-		if !slices.ContainsFunc(t, v.same) {
-			product = append(product, v)
-		}
-	}
-	return product
+	return slices.Concat(t, apply.Keep(u, func(v Variable) bool { return !slices.ContainsFunc(t, v.same) }))
 }
 
 // Varying holds terms whose coefficients vary by group.
@@ -92,12 +85,7 @@ func (f *Formula) String() string {
 	for _, v := range f.Offsets {
 		parts = append(parts, "offset("+v.String()+")")
 	}
-	for _, s := range f.Smooths {
-		parts = append(parts, s.String())
-	}
-	for _, v := range f.Varying {
-		parts = append(parts, v.String())
-	}
+	parts = slices.Concat(parts, apply.To(f.Smooths, Smooth.String), apply.To(f.Varying, Varying.String))
 	return f.ResponseText() + " ~ " + strings.Join(parts, " + ")
 }
 
@@ -207,10 +195,7 @@ func sumText(terms []Term) string {
 	if Index(terms, nil) < 0 {
 		parts = append(parts, "0")
 	}
-	for _, t := range terms {
-		parts = append(parts, t.String())
-	}
-	return strings.Join(parts, " + ")
+	return strings.Join(append(parts, apply.To(terms, Term.String)...), " + ")
 }
 
 // Index returns the index of t in terms, or −1 if t is not among them.

@@ -7,6 +7,7 @@ import (
 
 	"gonum.org/v1/gonum/stat"
 
+	"github.com/transdim/vti/internal/apply"
 	"github.com/transdim/vti/internal/english"
 )
 
@@ -20,10 +21,8 @@ func orthogonalPolynomials(x []float64, seen, degree int) ([][]float64, error) {
 		return nil, fmt.Errorf("%s, want more than %d for polynomials of degree %d", english.Count(len(distinct), "different value"), degree, degree)
 	}
 	mean, sd := stat.MeanStdDev(x[:seen], nil)
-	z := make([]float64, len(x)) // scaled, so that powers neither overflow nor vanish
-	for i := range x {
-		z[i] = (x[i] - mean) / sd
-	}
+	// scaled, so that powers neither overflow nor vanish
+	z := apply.To(x, func(x float64) float64 { return (x - mean) / sd })
 	before, last := make([]float64, len(x)), slices.Repeat([]float64{1}, len(x))
 	length := float64(seen) // n_k
 	previous := 1.0         // n_{k−1}
@@ -44,11 +43,7 @@ func orthogonalPolynomials(x []float64, seen, degree int) ([][]float64, error) {
 		for _, p := range last[:seen] {
 			length += p * p
 		}
-		column := slices.Clone(last)
-		for i := range column {
-			column[i] /= math.Sqrt(length)
-		}
-		columns = append(columns, column)
+		columns = append(columns, apply.To(last, func(p float64) float64 { return p / math.Sqrt(length) }))
 	}
 	return columns, nil
 }

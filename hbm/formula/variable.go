@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/transdim/vti/internal/apply"
 	"github.com/transdim/vti/internal/enum"
 )
 
@@ -93,11 +94,7 @@ func (v Variable) String() string {
 	case v.Coding != TreatmentCoding:
 		return fmt.Sprintf("C(%s, %s)", name, v.Coding)
 	case v.order != "":
-		labels := v.Order()
-		for i, label := range labels {
-			labels[i] = quotedText(label)
-		}
-		return fmt.Sprintf("mo(%s, %s)", name, strings.Join(labels, ", "))
+		return fmt.Sprintf("mo(%s, %s)", name, strings.Join(apply.To(v.Order(), quotedText), ", "))
 	case v.Reference != "":
 		return fmt.Sprintf("C(%s, reference=%s)", name, quotedText(v.Reference))
 	}

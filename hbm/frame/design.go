@@ -35,8 +35,12 @@ func (f *Frame) expand(t *table.Table, terms []formula.Term, where string) (colu
 				}
 				return nil, nil, fmt.Errorf("%s: %s%s is constant (%v in every row): the intercept takes its place", t.Path, where, p.Name, p.Values[0])
 			}
-			p.Name = cmp.Or(p.Name, formula.InterceptName)
-			columns = append(columns, Column{Name: f.ownName(p.Name), Term: place, Step: oneLine(p.Step)})
+			name := oneLine(cmp.Or(p.Name, formula.InterceptName))
+			// The name of a column "(Intercept)" already has the backticks that a formula needs.
+			if name == f.Response.Scale() {
+				name = "`" + name + "`"
+			}
+			columns = append(columns, Column{Name: name, Term: place, Step: oneLine(p.Step)})
 			values = append(values, p.Values)
 		}
 	}
@@ -56,16 +60,6 @@ func (f *Frame) fitted(t *table.Table) int {
 		return f.seen
 	}
 	return t.Rows()
-}
-
-// ownName returns the name of a column of the design in results, on one line. It is in backticks if
-// it could be taken for the name of σ or of the other parameter of the response. (The name of a
-// column "(Intercept)" already has the backticks that a formula needs.)
-func (f *Frame) ownName(name string) string {
-	if name == f.Response.Scale() {
-		return "`" + name + "`"
-	}
-	return oneLine(name)
 }
 
 // oneLine returns a name for tables and files. A name with control characters, such as the newline
@@ -104,10 +98,7 @@ func (f *Frame) checkRank() {
 			f.Warnings = append(f.Warnings, fmt.Sprintf("%s is a combination of the columns before it: only the priors tell their coefficients apart", f.Columns[j].Text()))
 			continue
 		}
-		for i := range left {
-			left[i] /= rest
-		}
-		basis = append(basis, left)
+		basis = append(basis, apply.To(left, func(v float64) float64 { return v / rest }))
 	}
 }
 
@@ -185,12 +176,7 @@ func groupingName(group formula.Term) string {
 // checkGrouping refuses a grouping without information on variation, and warns of groups of one
 // row.
 func (f *Frame) checkGrouping(g *Grouping) error {
-	single := 0
-	for _, count := range g.Counts {
-		if count == 1 {
-			single++
-		}
-	}
+	single := len(apply.Keep(g.Counts, func(count int) bool { return count == 1 }))
 	switch {
 	case len(g.Levels) == 1:
 		return fmt.Errorf("%s: all rows are in one group of %s (%q): nothing can vary by it", f.Path, g.Name, g.Levels[0])

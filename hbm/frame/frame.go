@@ -22,12 +22,10 @@ func ResponseKinds() []likelihood.Kind {
 
 // ParseResponseKind reads the name of a kind of response.
 func ParseResponseKind(s string) (likelihood.Kind, error) {
-	var names []string
-	for _, kind := range ResponseKinds() {
-		if s == kind.String() {
-			return kind, nil
-		}
-		names = append(names, kind.String())
+	kinds := ResponseKinds()
+	names := apply.To(kinds, likelihood.Kind.String)
+	if at := slices.Index(names, s); at >= 0 {
+		return kinds[at], nil
 	}
 	return 0, fmt.Errorf("unknown likelihood %q; want %s", s, english.Join(names, "or"))
 }
@@ -148,13 +146,10 @@ func (g *Grouping) Spreads() []Column {
 // Shifted returns the responses on the scale on which effects add up: logarithms for log-normal and
 // similar kinds of responses, and the values themselves for other kinds.
 func (f *Frame) Shifted() []float64 {
-	y := slices.Clone(f.Y)
 	if f.Response.Logarithmic() {
-		for i := range y {
-			y[i] = math.Log(y[i])
-		}
+		return apply.To(f.Y, math.Log)
 	}
-	return y
+	return slices.Clone(f.Y)
 }
 
 // Censored reports whether the response is a time that is only a lower bound in some rows.

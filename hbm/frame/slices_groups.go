@@ -20,13 +20,9 @@ type labelSet struct {
 }
 
 func (l *labelSet) codes(c *table.Column) []int32 {
-	codes := make([]int32, len(c.Codes))
 	if c.Kind == table.Factor {
 		numbers := apply.To(c.Levels, func(text string) int32 { return number(l.texts, text) })
-		for row, code := range c.Codes {
-			codes[row] = numbers[code]
-		}
-		return codes
+		return apply.To(c.Codes, func(code int) int32 { return numbers[code] })
 	}
 	return apply.To(c.Values, func(value float64) int32 { return number(l.numbers, value) })
 }

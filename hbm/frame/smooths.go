@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/transdim/vti/hbm/formula"
+	"github.com/transdim/vti/internal/apply"
 	"github.com/transdim/vti/table"
 )
 
@@ -26,12 +27,8 @@ func (f *Frame) addSmooths(t *table.Table) error {
 		if err != nil {
 			return fmt.Errorf("%s: %w", f.Path, err)
 		}
-		g := &Grouping{Name: s.String(), Levels: []string{"all"}, Index: make([]int, t.Rows()), Counts: []int{t.Rows()}, Z: basis, Smooth: true}
-		_, columns := basis.Dims()
-		for k := range columns {
-			g.Columns = append(g.Columns, Column{Name: fmt.Sprintf("bend %d", k+1), Term: place})
-		}
-		f.Groupings = append(f.Groupings, g)
+		columns := apply.UpTo(basis.RawMatrix().Cols, func(k int) Column { return Column{Name: fmt.Sprintf("bend %d", k+1), Term: place} })
+		f.Groupings = append(f.Groupings, &Grouping{Name: s.String(), Levels: []string{"all"}, Index: make([]int, t.Rows()), Counts: []int{t.Rows()}, Z: basis, Columns: columns, Smooth: true})
 	}
 	return nil
 }

@@ -37,7 +37,8 @@ func (f *Frame) Centre(values []float64, mean float64) {
 // VaryingSpread returns the divisor of a varying column: its standard deviation, or 1 for a column
 // of zeros and ones.
 func VaryingSpread(values []float64) float64 {
-	return spreadUnless(zerosAndOnes(values), values, CentreAndSpread)
+	other := slices.ContainsFunc(values, func(v float64) bool { return v != 0 && v != 1 })
+	return spreadUnless(!other, values, CentreAndSpread)
 }
 
 // VaryingSpread returns the divisor of a varying column, by the indices of grouping and column.
@@ -71,7 +72,3 @@ func CentreAndSpread(values []float64, centre bool) (mean, sd float64) {
 
 // UsableSpread reports whether a division by sd keeps full precision.
 func UsableSpread(sd float64) bool { return sd > 1e-150 && sd < 1e150 }
-
-func zerosAndOnes(values []float64) bool {
-	return !slices.ContainsFunc(values, func(v float64) bool { return v != 0 && v != 1 })
-}

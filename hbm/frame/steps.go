@@ -23,13 +23,8 @@ func (f *Frame) LaterStep(j int) bool {
 
 // EffectColumns returns the population columns that have a coefficient: all but the columns for
 // which LaterStep is true.
-func (f *Frame) EffectColumns() (list []int) {
-	for j := range f.Columns {
-		if !f.LaterStep(j) {
-			list = append(list, j)
-		}
-	}
-	return list
+func (f *Frame) EffectColumns() []int {
+	return apply.Where(len(f.Columns), func(j int) bool { return !f.LaterStep(j) })
 }
 
 // StepsFrom returns the number of columns of the effect that begins at column j: its steps if it is

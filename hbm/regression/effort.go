@@ -159,12 +159,9 @@ func (r *Regression) weighable() bool {
 // It does not count shares of the steps of monotonic effects, nor further hyperparameters, whose
 // number is the argument others.
 func (r *Regression) fewHyperparameters(others int) bool {
-	for _, mask := range r.space.masks {
-		if len(r.hyperparameters(mask))-others-r.sticks(mask) > exactHyperparameters {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(r.space.masks, func(mask []bool) bool {
+		return len(r.hyperparameters(mask))-others-r.sticks(mask) > exactHyperparameters
+	})
 }
 
 // Constants of the draws of hyperparameters if there are several models. Every model gets

@@ -7,6 +7,7 @@ import (
 
 	"gonum.org/v1/gonum/floats"
 
+	"github.com/transdim/vti/internal/apply"
 	"github.com/transdim/vti/internal/distinct"
 	"github.com/transdim/vti/internal/logsum"
 )
@@ -59,11 +60,9 @@ type innerPoint struct {
 func (l *innerRule) point(factor [][]float64, response response) *innerPoint {
 	q, n := len(factor), len(l.r.y)
 	p := &innerPoint{innerRule: l, unit: make([]float64, n*q), response: response}
-	for k := range l.r.perLevel() {
-		if slices.ContainsFunc(factor[k%q:], func(row []float64) bool { return row[k%q] != 0 }) {
-			p.active = append(p.active, k)
-		}
-	}
+	p.active = apply.Where(l.r.perLevel(), func(k int) bool {
+		return slices.ContainsFunc(factor[k%q:], func(row []float64) bool { return row[k%q] != 0 })
+	})
 	p.nodeRule = l.rules[len(p.active)]
 	p.memory, p.terms = make([]float64, l.r.planes*l.largest*len(p.nodes)), make([]float64, len(p.nodes))
 	p.slope, p.curve = make([]float64, l.r.planes*l.largest), make([]float64, l.r.curvatures()*l.largest)

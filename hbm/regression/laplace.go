@@ -41,11 +41,7 @@ type laplaceEffects struct {
 func newLaplaceEffects(r *Regression) *laplaceEffects {
 	l := &laplaceEffects{jointEffects: r.joint(), rule: newInnerRule(r, quadratureNodes), coarse: newInnerRule(r, coarseNodes)}
 	l.outside = l.isOuter()
-	for k, outer := range l.outside {
-		if outer {
-			l.outer = append(l.outer, k)
-		}
-	}
+	l.outer = apply.Where(len(l.outside), func(k int) bool { return l.outside[k] })
 	l.constants = r.logConstants()
 	l.inner, l.first = slices.Index(r.groups, r.inner), l.innerAt()
 	for _, p := range l.pairs {

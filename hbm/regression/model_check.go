@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/stat"
 
 	"github.com/transdim/vti/hbm/formula"
@@ -184,13 +185,8 @@ func (r *Regression) addShares(add func(name string, function func(y []float64) 
 }
 
 // shareOf returns the share of the values in y that are equal to value.
-func shareOf(value float64, y []float64) (count float64) {
-	for _, v := range y {
-		if v == value {
-			count++
-		}
-	}
-	return count / float64(len(y))
+func shareOf(value float64, y []float64) float64 {
+	return float64(floats.Count(func(v float64) bool { return v == value }, y)) / float64(len(y))
 }
 
 func (c *predictiveCheck) statistics(y, dst []float64) {

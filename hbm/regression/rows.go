@@ -297,11 +297,7 @@ func inOrder(t *table.Table, name string, order []string) (*table.Table, error) 
 	}
 	column = column.AsFactor()
 	ordered := &table.Column{Name: name, Kind: table.Factor, Codes: make([]int, len(column.Codes))}
-	for _, label := range order {
-		if slices.Contains(column.Levels, label) {
-			ordered.Levels = append(ordered.Levels, label)
-		}
-	}
+	ordered.Levels = apply.Keep(order, func(label string) bool { return slices.Contains(column.Levels, label) })
 	for row, code := range column.Codes {
 		ordered.Codes[row] = slices.Index(ordered.Levels, column.Levels[code])
 	}

@@ -252,11 +252,7 @@ func (r *Regression) index(code []int32) int { return space.Encode(r.space.cards
 func (r *Regression) FormulaOf(code []int32) string {
 	source := r.Frame.Formula
 	f := &formula.Formula{Response: source.Response, Trials: source.Trials, Failures: source.Failures, Offsets: source.Offsets}
-	for _, term := range source.Terms {
-		if r.has(code, term) {
-			f.Terms = append(f.Terms, term)
-		}
-	}
+	f.Terms = apply.Keep(source.Terms, func(term formula.Term) bool { return r.has(code, term) })
 	for i, g := range r.groups {
 		if g.Smooth && r.varies(code, r.Frame.TermOf(g.Grouping, g.Columns[0]), i) {
 			f.Smooths = append(f.Smooths, source.Smooths[g.Columns[0].Term])
@@ -265,13 +261,8 @@ func (r *Regression) FormulaOf(code []int32) string {
 	for place, v := range source.Varying {
 		kept := formula.Varying{Group: v.Group}
 		for i, g := range r.groups {
-			if !g.Group.Same(v.Group) {
-				continue
-			}
-			for _, term := range v.Terms {
-				if r.varies(code, term, i) {
-					kept.Terms = append(kept.Terms, term)
-				}
+			if g.Group.Same(v.Group) {
+				kept.Terms = append(kept.Terms, apply.Keep(v.Terms, func(term formula.Term) bool { return r.varies(code, term, i) })...)
 			}
 		}
 		if len(kept.Terms) > 0 {

@@ -52,12 +52,7 @@ func (p *PlateModel) simulator(device *gpu.Device, over *hbm.Target) (func(ctx g
 	r := p.regression
 	return func(ctx gocontext.Context, sets int, codes [][]int32, seed uint64, name string, left map[*hbm.Plate][]bool) (hbm.Values, error) {
 		random := stream.Rand(seed, "tables/"+name)
-		var kept []int
-		for row := range r.y {
-			if left == nil || left[p.rows][row] {
-				kept = append(kept, row)
-			}
-		}
+		kept := apply.Where(len(r.y), func(row int) bool { return left == nil || left[p.rows][row] })
 		good, found := make([]*simulatedTable, sets), 0
 		for round := 0; found < sets; round++ {
 			if round == simulateRounds {
