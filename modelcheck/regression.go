@@ -252,11 +252,7 @@ func (r *response) inTable(rows []int) []int {
 	if r.rows == nil {
 		return rows
 	}
-	list := make([]int, len(rows))
-	for k, i := range rows {
-		list[k] = r.rows[i]
-	}
-	return list
+	return distinct.At(r.rows, rows)
 }
 
 // names names rows that are given by their indices in y.

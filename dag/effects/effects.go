@@ -253,10 +253,7 @@ func CheckNodes(p *score.Problem, ctx gocontext.Context, posterior score.Mixture
 		residuals := make([]float64, len(counted))
 		replicated := make([][3]float64, checkReplicates)
 		for r := range replicated {
-			for k := range residuals {
-				residuals[k] = random.NormFloat64()
-			}
-			replicated[r] = statistics(residuals)
+			replicated[r] = statistics(stream.Normals(random, len(counted)))
 		}
 		families := posterior.Draws(random, ofNodes[j])
 		for range checkDraws {

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 
 	dgraph "github.com/transdim/vti/dag/graph"
+	"github.com/transdim/vti/internal/distinct"
 	"github.com/transdim/vti/internal/pick"
 )
 
@@ -64,11 +65,7 @@ func (m Mixture) With(parent int, families []int) (places []int) {
 // Draws returns a function that draws one of the given families in proportion to their
 // probabilities. Families are indices of m.Families; at least one must be given.
 func (m Mixture) Draws(random *rand.Rand, families []int) func() int {
-	shares := make([]float64, len(families))
-	for k, f := range families {
-		shares[k] = m.Shares[f]
-	}
-	table := pick.NewTable(shares)
+	table := pick.NewTable(distinct.At(m.Shares, families))
 	return func() int { return families[table.Index(random.Float64())] }
 }
 

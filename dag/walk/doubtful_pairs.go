@@ -37,11 +37,6 @@ func newDoubtfulPairs(nodes int, weights []float64) *doubtfulPairs {
 	return d
 }
 
-// doubt returns p(1−p) for an edge with the given log odds.
-func doubt(logOdds float64) float64 {
-	return variance(1 / (1 + math.Exp(-math.Abs(logOdds))))
-}
-
 // doubtsOf returns, for each node i, the doubt whether i is a parent of j given the other parents
 // of j, averaged over graphs. It is 0 for i = j and for edges that are required or forbidden.
 func (c *candidates) doubtsOf(j int, graphs [][]dgraph.Set) []float64 {
@@ -51,8 +46,8 @@ func (c *candidates) doubtsOf(j int, graphs [][]dgraph.Set) []float64 {
 		chosen := weight(parents[j])
 		for i := range s.Allowed[j].Minus(s.Required[j]).Nodes() {
 			if other := parents[j].Toggle(i); s.Allows(j, other) {
-				if value := doubt(weight(other) - chosen); !math.IsNaN(value) {
-					doubts[i] += value / float64(len(graphs))
+				if p := 1 / (1 + math.Exp(-math.Abs(weight(other)-chosen))); !math.IsNaN(p) {
+					doubts[i] += variance(p) / float64(len(graphs))
 				}
 			}
 		}

@@ -163,10 +163,7 @@ func (m *imputer) drawNumbers(forms []score.Form) error {
 			return fmt.Errorf("%s: missing cells of %s %d: their precision given the others is not positive", d.Path, d.PlaceUnit, d.Places[row])
 		}
 		var mean, noise mat.VecDense
-		standard := mat.NewVecDense(len(nodes), nil)
-		for a := range nodes {
-			standard.SetVec(a, m.random.NormFloat64())
-		}
+		standard := mat.NewVecDense(len(nodes), stream.Normals(m.random, len(nodes)))
 		var upper mat.TriDense
 		factor.UTo(&upper)
 		if err := factor.SolveVecTo(&mean, right); err != nil {

@@ -54,10 +54,7 @@ func (c *candidates) newTables(ctx gocontext.Context, beta float64) (*orderTable
 		slices.SortFunc(sorted, func(a, b weightedMask) int {
 			return cmp.Or(cmp.Compare(b.share, a.share), cmp.Compare(a.mask, b.mask))
 		})
-		first := make([]int32, len(sums))
-		for mask := range first {
-			first[mask] = int32(len(sorted))
-		}
+		first := slices.Repeat([]int32{int32(len(sorted))}, len(sums))
 		for place, set := range sorted {
 			first[set.mask] = int32(place)
 		}

@@ -53,11 +53,11 @@ func Key(key []byte, values ...float64) []byte {
 }
 
 // At returns the elements of values at the given indices, or nil if values is nil.
-func At(values []float64, rows []int) []float64 {
+func At[T any](values []T, rows []int) []T {
 	if values == nil {
 		return nil
 	}
-	some := make([]float64, len(rows))
+	some := make([]T, len(rows))
 	for k, row := range rows {
 		some[k] = values[row]
 	}

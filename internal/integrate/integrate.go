@@ -71,10 +71,6 @@ type Problem struct {
 	PerRound int
 }
 
-func (p *Problem) draws() int {
-	return cmp.Or(p.PerRound, perRound+perDim*len(p.Centre))
-}
-
 // Proposal is a distribution that approximates a density, to draw from.
 type Proposal struct {
 	problem Problem
@@ -96,7 +92,7 @@ func Adapt(ctx context.Context, problem Problem, random *rand.Rand) (*Proposal, 
 	alone.share = 1
 	p := &Proposal{problem: problem, mixture: mixture{&alone}}
 	all := &Sample{}
-	draws := problem.draws()
+	draws := cmp.Or(problem.PerRound, perRound+perDim*dim)
 	if err := p.Draw(ctx, all, draws, random); err != nil {
 		return nil, err
 	}

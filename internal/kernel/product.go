@@ -1,6 +1,9 @@
 package kernel
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // Matrix is a view of Rows × Cols elements: element (i, j) is Data[i*RowStride + j*ColStride].
 // Strides are not negative; a stride of 0 repeats the same elements.
@@ -153,7 +156,7 @@ func (p *ProductPlan[T]) findSpans(rhsMask []bool, q *panel, lo, hi int) []span 
 	}
 	var spans []span
 	for i := lo; i < hi; i++ {
-		if !anyTrue(rhsMask[i*p.n+q.col:][:q.cols]) {
+		if !slices.Contains(rhsMask[i*p.n+q.col:][:q.cols], true) {
 			continue
 		}
 		if last := len(spans) - 1; last >= 0 && i-spans[last].hi <= maxGap {
@@ -171,20 +174,11 @@ func (p *ProductPlan[T]) findNeeded(outMask []bool) {
 		for _, q := range p.panels {
 			needed := false
 			for i := row; i < min(row+height, p.m); i++ {
-				needed = needed || anyTrue(outMask[i*p.n+q.col:][:q.cols])
+				needed = needed || slices.Contains(outMask[i*p.n+q.col:][:q.cols], true)
 			}
 			p.needed = append(p.needed, needed)
 		}
 	}
-}
-
-func anyTrue(mask []bool) bool {
-	for _, b := range mask {
-		if b {
-			return true
-		}
-	}
-	return false
 }
 
 // splitTasks divides C into the blocks of the tasks. It divides rows first, so that a block has at

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/transdim/vti/internal/dense"
+	"github.com/transdim/vti/internal/distinct"
 	"github.com/transdim/vti/internal/logsum"
 	"github.com/transdim/vti/internal/pick"
 	"github.com/transdim/vti/internal/proposal"
@@ -98,11 +99,7 @@ func (m *Mode) draw(random *rand.Rand, theta []float64) {
 
 // activeOf are the active coordinates of theta [D].
 func (m *Mode) activeOf(theta []float64) []float64 {
-	x := make([]float64, len(m.active))
-	for a, j := range m.active {
-		x[a] = theta[j]
-	}
-	return x
+	return distinct.At(theta, m.active)
 }
 
 // logDensity returns the log density of the t distribution at theta [D].

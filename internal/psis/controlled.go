@@ -2,6 +2,7 @@ package psis
 
 import (
 	"math"
+	"slices"
 
 	"gonum.org/v1/gonum/mat"
 )
@@ -65,7 +66,7 @@ func interceptError(design *mat.Dense, response *mat.VecDense, beta *mat.VecDens
 	// q is Q in the factorisation X = Q R of the design. The leverage of a row is the squared norm
 	// of its row of Q, and its influence on the intercept follows from R⁻¹ Qᵀ.
 	var q, inverse mat.Dense
-	if inverse.Solve(upper, identity(k)) != nil {
+	if inverse.Solve(upper, mat.NewDiagDense(k, slices.Repeat([]float64{1}, k))) != nil {
 		return math.NaN()
 	}
 	q.Mul(design, &inverse)
@@ -82,12 +83,4 @@ func interceptError(design *mat.Dense, response *mat.VecDense, beta *mat.VecDens
 		sum += term * term
 	}
 	return math.Sqrt(sum)
-}
-
-func identity(n int) *mat.DiagDense {
-	ones := make([]float64, n)
-	for i := range ones {
-		ones[i] = 1
-	}
-	return mat.NewDiagDense(n, ones)
 }

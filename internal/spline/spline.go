@@ -121,9 +121,7 @@ func (s *Natural) Turn(x []float64) {
 
 // Distinct returns the distinct values of x, sorted.
 func Distinct(x []float64) []float64 {
-	sorted := slices.Clone(x)
-	slices.Sort(sorted)
-	return slices.Compact(sorted)
+	return slices.Compact(slices.Sorted(slices.Values(x)))
 }
 
 // Functions returns the number of functions, k − 2.
