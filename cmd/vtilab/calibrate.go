@@ -38,19 +38,21 @@ func hardVarsel(cmd *cobra.Command) func(args []string, s calibrate.Varsel) (cal
 	difficult := registerHard(cmd, `With --ordinary it draws tables of 30 to 200 rows with one to eight predictors, correlations up to
 0.95 and any likelihood. With --hard it draws difficult tables, under gaussian, robust, student,
 logistic and poisson likelihoods unless --likelihood names one. Under those with a shape, precision
-or dispersion, many have about as many coefficients as rows.`, `  vtilab calibrate varsel --likelihood logistic --rows 60 --predictors 2 --out studies/logistic
+or dispersion, many have about as many coefficients as rows. With --wide it draws tables of up to a
+thousand predictors in independent blocks, under gaussian, logistic and poisson likelihoods.`, `  vtilab calibrate varsel --likelihood logistic --rows 60 --predictors 2 --out studies/logistic
   vtilab calibrate varsel --hard --replicates 500 --out studies/hard`)
 	ordinary := cmd.Flags().Bool("ordinary", false, "draw tables of many sizes, correlations and likelihoods")
-	cmd.MarkFlagsMutuallyExclusive("hard", "ordinary")
+	many := cmd.Flags().Bool("wide", false, "draw tables of very many predictors in independent blocks")
+	cmd.MarkFlagsMutuallyExclusive("hard", "ordinary", "wide")
 	return func(args []string, s calibrate.Varsel) (calibrate.Source, error) {
-		if !*difficult && !*ordinary {
+		if !*difficult && !*ordinary && !*many {
 			s.Exact = hard.ExactVarsel
 			return s, nil
 		}
 		if len(args) > 0 {
-			return nil, errors.New("--hard and --ordinary draw their own tables: leave the table out")
+			return nil, errors.New("--hard, --ordinary and --wide draw their own tables: leave the table out")
 		}
-		if err := cli.Refuse(cmd.Flags(), ": --hard and --ordinary choose it", "rows", "predictors"); err != nil {
+		if err := cli.Refuse(cmd.Flags(), ": --hard, --ordinary and --wide choose it", "rows", "predictors"); err != nil {
 			return nil, err
 		}
 		var only *likelihood.Kind
@@ -62,6 +64,8 @@ or dispersion, many have about as many coefficients as rows.`, `  vtilab calibra
 			return nil, errors.New("--ordinary draws tables of every likelihood: leave --likelihood out")
 		case *ordinary:
 			return hard.Ordinary{Device: s.Device, Record: s.Record}, nil
+		case *many:
+			return hard.Wide{Device: s.Device, Record: s.Record, Only: only}, nil
 		}
 		return hard.Varsel{Device: s.Device, Record: s.Record, Only: only}, nil
 	}

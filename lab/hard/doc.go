@@ -16,12 +16,14 @@
 //	varsel_hard_responses.go
 //	                    the responses of these tables
 //	ordinary.go         ordinary tables of every likelihood
+//	wide.go             tables of very many predictors with an exact answer
 //	varsel_exact.go     the exact answer of vti varsel, if there is one
 //	posterior.go        an exact posterior over models, from the posterior of each model
 //	gaussian.go         exact posteriors of Gaussian regressions
 //	gprior.go           exact posteriors of Gaussian regressions with a g-prior
 //	average.go          means and variances of mixtures, by normalised weights
-//	orthogonal.go       exact posteriors of many orthogonal columns
+//	blocks.go           exact posteriors of many predictors in independent blocks
+//	blocks_rows.go      integrals over the coefficients of a block of rows
 //	robust.go           exact posteriors of robust regressions of few rows
 //	quadrature.go       exact posteriors of regressions with few parameters and one mode
 //	shaped.go           exact posteriors of regressions with a shape, a precision or odds of zero

@@ -66,8 +66,8 @@ func exactVarsel(p *varsel.Problem) (*exactPosterior, error) {
 			return problem.solve(problem.gPrior(model.Slab.G))
 		}
 		problem.sigma = model.Sigma / design.Scaling.YSD
-		if problem.subsets() == nil && model.Prior.Kind == varsel.BernoulliPrior {
-			return problem.orthogonal(model.Prior.Pi)
+		if problem.subsets() == nil {
+			return problem.gaussianBlocks()
 		}
 		return problem.solve(problem.gaussian)
 	case likelihood.StudentKind:
@@ -91,7 +91,7 @@ func exactVarsel(p *varsel.Problem) (*exactPosterior, error) {
 		}
 		return problem.solve(problem.robust(model.Outlier, ratio))
 	case likelihood.LogisticKind:
-		return problem.solve(problem.quadrature(logisticRow))
+		return problem.concave(logisticRow)
 	case likelihood.CategoricalKind:
 		if len(design.Levels) != 2 {
 			return nil, fmt.Errorf("no exact answer for %d categories without an order, want 2", len(design.Levels))
@@ -104,13 +104,21 @@ func exactVarsel(p *varsel.Problem) (*exactPosterior, error) {
 		problem.addLevel()
 		return problem.solve(problem.ordered(model.Likelihood))
 	case likelihood.PoissonKind:
-		return problem.solve(problem.quadrature(poissonRow))
+		return problem.concave(poissonRow)
 	}
 	if row := shapedRows(model.Likelihood); row != nil && model.Sigma == 0 {
 		problem.logSigmaMean, problem.logSigmaSD = 0, logShapeSD(model.Likelihood)
 		return problem.solve(problem.shaped(row, model.Likelihood.Scale() != ""))
 	}
 	return nil, fmt.Errorf("no exact answer for the %s likelihood", model.Likelihood)
+}
+
+// concave returns the exact posterior under a concave log likelihood.
+func (p *regressionProblem) concave(row rowDensity) (*exactPosterior, error) {
+	if p.subsets() == nil {
+		return p.rowBlocks(row)
+	}
+	return p.solve(p.quadrature(row))
 }
 
 // addLevel adds an intercept, which stands for the first cut point, as the last coordinate.

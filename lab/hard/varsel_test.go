@@ -1,6 +1,7 @@
 package hard
 
 import (
+	"bytes"
 	"strings"
 	"testing"
 
@@ -81,6 +82,46 @@ func TestHardTables(t *testing.T) {
 	for _, count := range []int{few, wide, factors, large, constant, slabs} {
 		require.Greater(t, count, 10)
 	}
+}
+
+// TestWideTables checks that the generator draws tables of more than 300 predictors, every shape of
+// block and both kinds of prior.
+func TestWideTables(t *testing.T) {
+	w := Wide{}
+	counts := map[string]int{}
+	for seed := range uint64(40) {
+		p := w.draw(stream.Rand(seed, "wide"))
+		require.Equal(t, string(p.CSV), string(w.draw(stream.Rand(seed, "wide")).CSV))
+		if strings.Count(string(p.CSV[:bytes.IndexByte(p.CSV, '\n')]), ",") > 300 {
+			counts["many"]++
+		}
+		for _, word := range []string{"copies", "pair", "three", "random", "betabinomial", "bernoulli", "gaussian", "logistic", "poisson"} {
+			if strings.Contains(p.About, word) {
+				counts[word]++
+			}
+		}
+	}
+	require.Len(t, counts, 10)
+	for word, count := range counts {
+		require.Greater(t, count, 3, word)
+	}
+}
+
+// TestWideStudy checks that the trusted numbers of tables of very many predictors are right.
+func TestWideStudy(t *testing.T) {
+	testkit.Long(t)
+	device, err := gpu.OpenWith(gpu.Options{})
+	require.NoError(t, err)
+	defer device.Close()
+	gaussian := likelihood.GaussianKind
+	w := Wide{Device: device, Only: &gaussian}
+	w.Record.Precision = 0.02
+	cfg := calibrate.Config{Replicates: 4, Seed: 2, Dir: t.TempDir()}
+	list, err := calibrate.Run(t.Context(), w, cfg)
+	require.NoError(t, err)
+	s := calibrate.Summarize(w, cfg, list)
+	require.Empty(t, s.Wrong)
+	require.Positive(t, s.Compared, "%v", s.Verdicts)
 }
 
 // TestModesAndTailsThatMoveMoments checks that trusted answers are right for four tables with modes

@@ -1,0 +1,147 @@
+package hard
+
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/integrate/quad"
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/transdim/vti/internal/mode"
+)
+
+// mostDirections is the largest number of directions, and hermiteNodes the number of nodes in each,
+// of integrals over the coefficients of a block.
+const (
+	mostDirections = 2
+	hermiteNodes   = 16
+)
+
+// projected is a model of a block of rows. The linear predictor depends on coefficients θ in a few
+// directions only: with prior standard deviations T, the singular values X T = U D Vᵀ give
+// η = U D z, and θ = T (V z + (I − V Vᵀ) w), where z and w are independent and standard normal.
+type projected struct {
+	p       *regressionProblem
+	rows    []int
+	columns []int
+	along   *mat.Dense // U D [rows, directions]
+	v       mat.Dense
+	outside []float64 // diagonal of I − V Vᵀ
+}
+
+func (p *regressionProblem) projected(rows, columns []int) (*projected, error) {
+	c := &projected{p: p, rows: rows, columns: columns}
+	if len(columns) == 0 {
+		return c, nil
+	}
+	scaled := mat.NewDense(len(rows), len(columns), nil)
+	scaled.Apply(func(i, a int, _ float64) float64 { return p.x.At(rows[i], columns[a]) * p.priorSD[columns[a]] }, scaled)
+	var svd mat.SVD
+	if !svd.Factorize(scaled, mat.SVDThin) {
+		return nil, errors.New("blocks: the singular values did not converge")
+	}
+	singular := svd.Values(nil)
+	directions := 0
+	for directions < len(singular) && singular[directions] > orthogonal*singular[0] {
+		directions++
+	}
+	if directions > mostDirections {
+		return nil, fmt.Errorf("blocks: %d columns have %d directions, want at most %d", len(columns), directions, mostDirections)
+	}
+	var u, v mat.Dense
+	svd.UTo(&u)
+	svd.VTo(&v)
+	c.along = mat.NewDense(len(rows), directions, nil)
+	c.along.Apply(func(i, d int, _ float64) float64 { return u.At(i, d) * singular[d] }, c.along)
+	c.v.CloneFrom(v.Slice(0, len(columns), 0, directions))
+	for a := range columns {
+		row := c.v.RawRowView(a)
+		c.outside = append(c.outside, math.Max(0, 1-floats.Dot(row, row)))
+	}
+	return c, nil
+}
+
+// logPosterior returns log p(y, z) of the rows, where offset is the linear predictor of a row
+// without the block. It adds to gradient and curvature unless they are nil.
+func (c *projected) logPosterior(row rowDensity, offset func(i int) float64, z, gradient, curvature []float64) float64 {
+	k, sum := len(z), 0.0
+	for d, v := range z {
+		sum += logNormal(v, 0, 1)
+		if gradient != nil {
+			gradient[d] -= v
+			curvature[d*k+d]++
+		}
+	}
+	for at, i := range c.rows {
+		x := c.along.RawRowView(at)
+		value, slope, bend := row(c.p.y[i], offset(i)+floats.Dot(x, z))
+		sum += value
+		if gradient == nil {
+			continue
+		}
+		for d := range z {
+			gradient[d] += slope * x[d]
+			for e := range d + 1 {
+				curvature[d*k+e] += bend * x[d] * x[e]
+			}
+		}
+	}
+	return sum
+}
+
+// integrate returns the log evidence of the rows and the moments of the coefficients, by
+// Gauss-Hermite quadrature along the axes of the Laplace approximation.
+func (c *projected) integrate(row rowDensity, offset func(i int) float64) (modelMoments, error) {
+	if len(c.columns) == 0 {
+		sum := 0.0
+		for _, i := range c.rows {
+			value, _, _ := row(c.p.y[i], offset(i))
+			sum += value
+		}
+		return modelMoments{logEvidence: sum}, nil
+	}
+	_, k := c.along.Dims()
+	z := make([]float64, k)
+	found, curvature := mode.Find(z, mode.Density{
+		Value:  func(z []float64) float64 { return c.logPosterior(row, offset, z, nil, nil) },
+		Expand: func(z, gradient, curvature []float64) { c.logPosterior(row, offset, z, gradient, curvature) },
+	}, mode.Options{Steps: 500})
+	if !(found.Decrement <= mode.Hidden) {
+		return modelMoments{}, fmt.Errorf("blocks: no mode was found in %d steps", found.Steps)
+	}
+	axes := axesOf(curvature)
+	logJacobian := 0.0
+	for d := range k {
+		logJacobian += math.Log(math.Abs(axes.At(d, d)))
+	}
+	nodes, weights := make([]float64, hermiteNodes), make([]float64, hermiteNodes)
+	quad.Hermite{}.FixedLocations(nodes, weights, math.Inf(-1), math.Inf(1))
+	count := 1
+	for range k {
+		count *= hermiteNodes
+	}
+	terms, points := make([]float64, count), make([][]float64, count)
+	for t := range terms {
+		point := append([]float64(nil), z...)
+		terms[t] = logJacobian
+		for d, rest := 0, t; d < k; d, rest = d+1, rest/hermiteNodes {
+			at := rest % hermiteNodes
+			terms[t] += math.Log(weights[at]) + nodes[at]*nodes[at] + math.Ln2/2
+			for b := range point {
+				point[b] += axes.At(b, d) * math.Sqrt2 * nodes[at]
+			}
+		}
+		terms[t] += c.logPosterior(row, offset, point, nil, nil)
+		points[t] = point
+	}
+	out := modelMoments{logEvidence: floats.LogSumExp(terms)}
+	_, out.mean, out.variance = averages(terms, len(c.columns), func(t int, add func(at int, mean, variance float64)) {
+		for a, j := range c.columns {
+			sd := c.p.priorSD[j]
+			add(a, c.p.priorMean[j]+sd*floats.Dot(c.v.RawRowView(a), points[t]), sd*sd*c.outside[a])
+		}
+	})
+	return out, nil
+}
