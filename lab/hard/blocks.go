@@ -14,17 +14,23 @@ import (
 	"github.com/transdim/vti/internal/parallel"
 )
 
-// mostInBlock returns the largest number of predictors in the models of a block. Larger models are
-// left out; if their probability exceeds mostLeftOut by extrapolation from the last two sizes, there
-// is no exact answer.
-func mostInBlock(predictors int) int {
-	if predictors > 15 {
-		return 3
-	}
-	return 4
-}
+// mostModels is the largest number of models of a block that are summed over. Models with more
+// predictors are left out; if their probability exceeds mostLeftOut by extrapolation from the last
+// two sizes, there is no exact answer.
+const (
+	mostModels  = 3000
+	mostLeftOut = 3e-3
+)
 
-const mostLeftOut = 5e-3
+// mostInBlock returns the largest number of predictors of one block in a model.
+func mostInBlock(predictors int) (size int) {
+	for models := 1; size < predictors; size++ {
+		if models += combin.Binomial(predictors, size+1); models > mostModels {
+			break
+		}
+	}
+	return size
+}
 
 // blockwise is a regression with many predictors, whose predictors are independent between blocks
 // given one common number x, which is log σ or the intercept:
