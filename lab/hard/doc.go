@@ -27,6 +27,7 @@
 //	robust.go           exact posteriors of robust regressions of few rows
 //	quadrature.go       exact posteriors of regressions with few parameters and one mode
 //	shaped.go           exact posteriors of regressions with a shape, a precision or odds of zero
+//	spline.go           cubic splines through given points
 //	cells.go            exact posteriors of regressions with any number of modes
 //	dag_hard.go         difficult tables for vti dag
 //	dag_joint.go        tables of many columns where parents matter only together
