@@ -42,6 +42,7 @@ var layers = map[string]float64{
 	"compare": 1, "hbm/formula": 1, "likelihood": 1, "modelcheck": 1.1, "predict": 1, "shard": 1, "space": 1, "surrogate": 1, "gradest": 1, "gpu": 1,
 	"varsel/exact": 1.6, "varsel/regression": 1.7, "varsel/wide": 2.2,
 	"simd": 0, "table": 0,
+	"internal/apply": -1, // every package may use it
 }
 
 // allowed lists the exceptions: imports within a layer.

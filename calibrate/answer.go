@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/transdim/vti/internal/apply"
 	"github.com/transdim/vti/internal/draws"
 	"github.com/transdim/vti/modelcheck"
 	"github.com/transdim/vti/table"
@@ -146,10 +147,7 @@ func (r *Replicate) rank(kind string, truth float64, sample *draws.Draws, value 
 func CSV(columns ...*table.Column) []byte {
 	var text bytes.Buffer
 	writer := csv.NewWriter(&text)
-	cells := make([]string, len(columns))
-	for c, column := range columns {
-		cells[c] = column.Name
-	}
+	cells := apply.To(columns, func(column *table.Column) string { return column.Name })
 	_ = writer.Write(cells) // writing to a buffer does not fail
 	for row := range max(len(columns[0].Values), len(columns[0].Codes)) {
 		for c, column := range columns {

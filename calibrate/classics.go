@@ -12,6 +12,7 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 
 	"github.com/transdim/vti"
+	"github.com/transdim/vti/internal/apply"
 	"github.com/transdim/vti/internal/draws"
 	"github.com/transdim/vti/internal/pick"
 	"github.com/transdim/vti/internal/stream"
@@ -129,10 +130,7 @@ func studyName(command string, rows int, options any) string {
 
 // poissonNumber draws a number from a Poisson distribution truncated to 0, …, most.
 func poissonNumber(mean float64, most int, random *rand.Rand) int {
-	logs := make([]float64, most+1)
-	for k := range logs {
-		logs[k] = distuv.Poisson{Lambda: mean}.LogProb(float64(k))
-	}
+	logs := apply.UpTo(most+1, func(k int) float64 { return distuv.Poisson{Lambda: mean}.LogProb(float64(k)) })
 	return pick.Log(logs, random.Float64())
 }
 

@@ -19,6 +19,7 @@ import (
 	"github.com/transdim/vti/dag/effects"
 	"github.com/transdim/vti/dag/tables"
 	"github.com/transdim/vti/gpu"
+	"github.com/transdim/vti/internal/apply"
 	"github.com/transdim/vti/internal/draws"
 	"github.com/transdim/vti/internal/pick"
 	"github.com/transdim/vti/internal/stream"
@@ -142,10 +143,7 @@ func (d Dag) drawNumbers(parents []int, weights *mat.Dense, random *rand.Rand) [
 // drawLinear draws the column of a node with the given level, given its parents, and the weights of
 // the parents.
 func drawLinear(parents [][]float64, rows int, level, sigma, priorSD float64, random *rand.Rand) (column, weights []float64) {
-	column = make([]float64, rows)
-	for i := range column {
-		column[i] = level + sigma*random.NormFloat64()
-	}
+	column = apply.UpTo(rows, func(i int) float64 { return level + sigma*random.NormFloat64() })
 	for _, parent := range parents {
 		w := priorSD * random.NormFloat64()
 		weights = append(weights, w)

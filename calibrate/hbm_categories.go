@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"math"
 	"math/rand/v2"
+
+	"github.com/transdim/vti/internal/apply"
 )
 
 // hbmParameter is the true value of a parameter, with the name that it has among the draws.
@@ -32,10 +34,7 @@ func (h Hbm) drawUnordered(t *hbmTable, mean, xSD float64, random *rand.Rand) {
 	for k, label := range drawnLevels {
 		slope := half(cmp.Or(options.CoefficientScale, 1.5) / xSD)
 		level := half(cmp.Or(options.InterceptScale, InterceptSD)) - slope*mean
-		groups := make([]float64, len(t.levels))
-		for g := range groups {
-			groups[g] = half(t.spread)
-		}
+		groups := apply.UpTo(len(t.levels), func(g int) float64 { return half(t.spread) })
 		for i, x := range t.x {
 			scores[k] = append(scores[k], level+slope*x+groups[t.group[i]])
 		}

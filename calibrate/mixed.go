@@ -9,6 +9,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/stat"
 
+	"github.com/transdim/vti/internal/apply"
 	"github.com/transdim/vti/internal/logsum"
 	"github.com/transdim/vti/internal/pick"
 	"github.com/transdim/vti/table"
@@ -67,10 +68,7 @@ func (c *MixedColumn) draw(parents []MixedColumn, rows int, random *rand.Rand) {
 		c.Values, _ = drawBGe(effects, numbers, rows, random)
 		return
 	}
-	logits := make([][]float64, rows)
-	for i := range logits {
-		logits[i] = make([]float64, c.Levels)
-	}
+	logits := apply.UpTo(rows, func(i int) []float64 { return make([]float64, c.Levels) })
 	add := func(column []float64, variance float64) {
 		mean := stat.Mean(column, nil)
 		for level := range c.Levels {
@@ -166,9 +164,5 @@ func MixedTable(columns []MixedColumn) (list []*table.Column) {
 
 // WholeOf returns codes of levels, stored as floats, as integers.
 func WholeOf(values []float64) []int {
-	whole := make([]int, len(values))
-	for i, v := range values {
-		whole[i] = int(v)
-	}
-	return whole
+	return apply.To(values, func(v float64) int { return int(v) })
 }

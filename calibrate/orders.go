@@ -9,6 +9,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/transdim/vti/internal/apply"
 	"github.com/transdim/vti/internal/draws"
 	"github.com/transdim/vti/internal/stream"
 	"github.com/transdim/vti/order"
@@ -39,10 +40,7 @@ func (s Orders) Replicate(ctx context.Context, seed uint64, dir string) (*Replic
 	o, n := s.Options, s.Rows
 	o.Value, o.Time = "y", "t"
 	random := stream.Rand(seed, "truth")
-	t := make([]float64, n)
-	for i := range t {
-		t[i] = float64(i)
-	}
+	t := apply.UpTo(n, func(i int) float64 { return float64(i) })
 	powers, number := 0, 0
 	var places []float64
 	switch o.Kind {

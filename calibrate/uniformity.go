@@ -7,6 +7,8 @@ import (
 	"sync"
 
 	"gonum.org/v1/gonum/stat/distuv"
+
+	"github.com/transdim/vti/internal/apply"
 )
 
 // Uniformity compares ranks of true parameters among posterior draws with the uniform distribution.
@@ -77,10 +79,8 @@ func band(n int) (lower, upper []float64) {
 	}
 	random := rand.New(rand.NewPCG(uint64(n), 1)) // a fixed seed, so that the band depends on n only
 	points := bandLevels - 1
-	tails := make([][]float64, points) // the binomial distribution function at each count
-	for k := range points {
-		tails[k] = binomialCDF(n, float64(k+1)/bandLevels)
-	}
+	// The binomial distribution function at each count.
+	tails := apply.UpTo(points, func(k int) []float64 { return binomialCDF(n, float64(k+1)/bandLevels) })
 	extremes := make([]float64, bandSimulation)
 	counts := make([]int, bandLevels)
 	for s := range extremes {

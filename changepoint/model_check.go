@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"sort"
 
+	"github.com/transdim/vti/internal/apply"
 	"github.com/transdim/vti/internal/stream"
 	"github.com/transdim/vti/modelcheck"
 	"gonum.org/v1/gonum/stat"
@@ -128,10 +129,7 @@ func variation(gaps []float64) float64 {
 
 // dependence returns the correlation of 1 − exp(−gap) between neighbouring gaps.
 func dependence(gaps []float64) float64 {
-	u := make([]float64, len(gaps))
-	for i, g := range gaps {
-		u[i] = -math.Expm1(-g)
-	}
+	u := apply.To(gaps, func(g float64) float64 { return -math.Expm1(-g) })
 	mean, variance := stat.PopMeanVariance(u, nil)
 	product := 0.0
 	for i := 1; i < len(u); i++ {

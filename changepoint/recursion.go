@@ -8,6 +8,7 @@ import (
 
 	"gonum.org/v1/gonum/stat/combin"
 
+	"github.com/transdim/vti/internal/apply"
 	"github.com/transdim/vti/internal/logsum"
 	"github.com/transdim/vti/internal/pick"
 )
@@ -161,11 +162,7 @@ func logDot(a, b []float64) float64 {
 
 // matrix returns a table filled with −Inf.
 func matrix(rows, columns int) [][]float64 {
-	m := make([][]float64, rows)
-	for i := range m {
-		m[i] = slices.Repeat([]float64{math.Inf(-1)}, columns)
-	}
-	return m
+	return apply.UpTo(rows, func(i int) []float64 { return slices.Repeat([]float64{math.Inf(-1)}, columns) })
 }
 
 // logChoose returns the log of the binomial coefficient C(n, k), −Inf where it is 0.

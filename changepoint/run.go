@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/transdim/vti"
+	"github.com/transdim/vti/internal/apply"
 	"github.com/transdim/vti/internal/english"
 	"github.com/transdim/vti/internal/stream"
 	"github.com/transdim/vti/internal/verdict"
@@ -89,10 +90,7 @@ func (post *Posterior) certificate() CertificateReport {
 func (r *Result) answer() string {
 	none := float64(r.Counts[0].Probability)
 	most := r.Counts[r.Given.Changes]
-	where := make([]string, len(r.Given.Places))
-	for j, place := range r.Given.Places {
-		where[j] = fmt.Sprintf("%.6g", float64(place.Joint))
-	}
+	where := apply.To(r.Given.Places, func(place Place) string { return fmt.Sprintf("%.6g", float64(place.Joint)) })
 	if none >= 0.5 {
 		return fmt.Sprintf("No change: %s stays the same with probability %.3f.", r.subject(), none)
 	}

@@ -12,6 +12,7 @@ import (
 	"gonum.org/v1/gonum/stat"
 	"gonum.org/v1/gonum/stat/distuv"
 
+	"github.com/transdim/vti/internal/apply"
 	"github.com/transdim/vti/internal/line"
 	"github.com/transdim/vti/internal/logsum"
 	"github.com/transdim/vti/run"
@@ -46,10 +47,7 @@ type node struct {
 
 // logPriorCount returns log p(k), truncated and normalised.
 func (p *Problem) logPriorCount() []float64 {
-	logs := make([]float64, p.Options.MaxChanges+1)
-	for k := range logs {
-		logs[k] = float64(k)*math.Log(p.Options.MeanChanges) - logFactorial(k)
-	}
+	logs := apply.UpTo(p.Options.MaxChanges+1, func(k int) float64 { return float64(k)*math.Log(p.Options.MeanChanges) - logFactorial(k) })
 	floats.AddConst(-logsum.Of(logs), logs)
 	return logs
 }
@@ -57,11 +55,7 @@ func (p *Problem) logPriorCount() []float64 {
 // unitTimes returns the times of the rows in units of the length of the series.
 func (p *Problem) unitTimes() []float64 {
 	from, to := p.window()
-	u := make([]float64, len(p.times))
-	for i, t := range p.times {
-		u[i] = (t - from) / (to - from)
-	}
-	return u
+	return apply.To(p.times, func(t float64) float64 { return (t - from) / (to - from) })
 }
 
 // shared describes a parameter of all segments: its log prior density, the family of the rows given
@@ -143,10 +137,7 @@ func (p *Problem) noise(s *sums) shared {
 	// Rounded values cannot show less noise than the rounding errors.
 	lowest := math.Log(p.resolution / math.Sqrt(12))
 	logNorm := math.Log(prior.Survival(lowest))
-	differences := make([]float64, len(p.y)-1)
-	for i := range differences {
-		differences[i] = math.Abs(p.y[i+1] - p.y[i])
-	}
+	differences := apply.UpTo(len(p.y)-1, func(i int) float64 { return math.Abs(p.y[i+1] - p.y[i]) })
 	slices.Sort(differences)
 	// The median absolute difference of two normal numbers is 0.6745 √2 σ.
 	start := math.Log(math.Max(stat.Quantile(0.5, stat.Empirical, differences, nil), p.resolution) / (0.6745 * math.Sqrt2))

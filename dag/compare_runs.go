@@ -13,6 +13,7 @@ import (
 	dgraph "github.com/transdim/vti/dag/graph"
 	"github.com/transdim/vti/dag/query"
 	"github.com/transdim/vti/dag/sem"
+	"github.com/transdim/vti/internal/apply"
 	"github.com/transdim/vti/internal/stream"
 	"github.com/transdim/vti/run"
 )
@@ -84,10 +85,7 @@ func (r *StoredRun) summary() compare.Run {
 
 func (r *Result) listed() (list []compare.Model) {
 	for _, g := range r.Graphs {
-		edges := make([]string, len(g.Edges))
-		for k, e := range g.Edges {
-			edges[k] = e[0] + "->" + e[1]
-		}
+		edges := apply.To(g.Edges, func(e [2]string) string { return e[0] + "->" + e[1] })
 		slices.Sort(edges)
 		list = append(list, compare.Model{Code: "{" + strings.Join(edges, ", ") + "}", Probability: g.Prob, SE: g.SE})
 	}

@@ -11,6 +11,7 @@ import (
 	dgraph "github.com/transdim/vti/dag/graph"
 	"github.com/transdim/vti/dag/score"
 	"github.com/transdim/vti/dag/sem"
+	"github.com/transdim/vti/internal/apply"
 	"github.com/transdim/vti/internal/atomicfile"
 	"github.com/transdim/vti/internal/report"
 	"github.com/transdim/vti/run"
@@ -139,10 +140,7 @@ func (r *Result) matrixRows() [][]string {
 }
 
 func arrows(edges [][2]string, arrow string) string {
-	var parts []string
-	for _, e := range edges {
-		parts = append(parts, e[0]+arrow+e[1])
-	}
+	parts := apply.To(edges, func(e [2]string) string { return e[0] + arrow + e[1] })
 	return strings.Join(parts, " ")
 }
 

@@ -5,6 +5,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/transdim/vti/internal/apply"
 )
 
 // foldersVariable is the environment variable with a list of folders, like PATH, that are searched
@@ -36,14 +38,7 @@ func pluginFolders() []string {
 	return append(folders, absolute(filepath.SplitList(os.Getenv("LD_LIBRARY_PATH")))...)
 }
 
-func absolute(paths []string) (kept []string) {
-	for _, path := range paths {
-		if filepath.IsAbs(path) {
-			kept = append(kept, path)
-		}
-	}
-	return kept
-}
+func absolute(paths []string) []string { return apply.Keep(paths, filepath.IsAbs) }
 
 func pluginsIn(folders []string, platform string) (found []string) {
 	for _, folder := range folders {

@@ -7,6 +7,8 @@ import (
 	"github.com/gomlx/gomlx/pkg/core/dtypes"
 	"github.com/gomlx/gomlx/pkg/core/graph"
 	"github.com/gomlx/gomlx/pkg/ml/context"
+
+	"github.com/transdim/vti/internal/apply"
 )
 
 // DefaultHalvings is the value that replaces 0 in the field Halvings of [InformationGain]. The
@@ -44,11 +46,7 @@ func (c InformationGain) Scales() []float64 {
 
 // powersOfHalf returns 1, 1/2, …, 2^-(n-1).
 func powersOfHalf(n int) []float64 {
-	powers := make([]float64, n)
-	for k := range powers {
-		powers[k] = math.Ldexp(1, -k)
-	}
-	return powers
+	return apply.UpTo(n, func(k int) float64 { return math.Ldexp(1, -k) })
 }
 
 // maxBlock is the number of logits that Categorical computes at once: 8 MiB in float64.

@@ -8,6 +8,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/transdim/vti/internal/apply"
 	"github.com/transdim/vti/internal/english"
 	"github.com/transdim/vti/table"
 )
@@ -77,10 +78,7 @@ func NewProblem(t *table.Table, options Options) (*Problem, error) {
 		}
 		f := vectors{o: options}
 		for i := range y {
-			row := make([]float64, len(p.columns))
-			for c := range row {
-				row[c] = p.columns[c].y[i]
-			}
+			row := apply.UpTo(len(p.columns), func(c int) float64 { return p.columns[c].y[i] })
 			f.rows = append(f.rows, row)
 		}
 		p.family = f

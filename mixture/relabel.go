@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/transdim/vti/internal/apply"
 	"github.com/transdim/vti/internal/rank"
 )
 
@@ -33,10 +34,8 @@ func (p *Problem) relabel(draws []kept) []kept {
 			}
 		}
 	}
-	orders := make([][]int, len(draws)) // component orders[d][j] of draw d gets the label j
-	for d := range orders {
-		orders[d] = rank.UpTo(k)
-	}
+	// Component orders[d][j] of draw d gets the label j.
+	orders := apply.UpTo(len(draws), func(d int) []int { return rank.UpTo(k) })
 	for range relabelRounds {
 		logMean := make([][]float64, k)
 		for j := range logMean {

@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/transdim/vti/internal/apply"
 	"github.com/transdim/vti/internal/parallel"
 	"github.com/transdim/vti/internal/rank"
 	"github.com/transdim/vti/internal/stream"
@@ -163,11 +164,7 @@ func (p *Problem) Sample(ctx gocontext.Context, cfg SampleConfig) (*Sample, erro
 
 // cut divides a list of rows into parts of nearly equal size.
 func cut(order []int, parts int) [][]int {
-	list := make([][]int, parts)
-	for j := range list {
-		list[j] = order[j*len(order)/parts : (j+1)*len(order)/parts]
-	}
-	return list
+	return apply.UpTo(parts, func(j int) []int { return order[j*len(order)/parts : (j+1)*len(order)/parts] })
 }
 
 // start returns a state of size components, each fitted to an equal number of rows.

@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/transdim/vti/internal/apply"
 	"github.com/transdim/vti/internal/logsum"
 	"gonum.org/v1/gonum/floats"
 )
@@ -21,11 +22,7 @@ func thinned(draws []kept, most int) []kept {
 	if len(draws) <= most {
 		return draws
 	}
-	list := make([]kept, most)
-	for i := range list {
-		list[i] = draws[i*len(draws)/most]
-	}
-	return list
+	return apply.UpTo(most, func(i int) kept { return draws[i*len(draws)/most] })
 }
 
 // grid returns the points at which the density of column c is computed. For counts these are whole
@@ -89,13 +86,7 @@ func (p *Problem) shares(row int, s *state, into []float64) {
 
 func (s *Sample) summariseGiven(k int) (Given, []Row) {
 	p := s.problem
-	var draws []kept
-	for _, d := range s.draws {
-		if d.state.size() == k {
-			draws = append(draws, d)
-		}
-	}
-	draws = thinned(draws, summaryDraws)
+	draws := thinned(apply.Keep(s.draws, func(d kept) bool { return d.state.size() == k }), summaryDraws)
 	if p.Options.Family == Multivariate {
 		draws = p.relabel(draws)
 	}

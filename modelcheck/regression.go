@@ -9,6 +9,7 @@ import (
 
 	"gonum.org/v1/gonum/floats"
 
+	"github.com/transdim/vti/internal/apply"
 	"github.com/transdim/vti/internal/distinct"
 	"github.com/transdim/vti/internal/parallel"
 	"github.com/transdim/vti/internal/rank"
@@ -426,10 +427,7 @@ func (r *response) compare(j int, b *responseBlock, block int, list []*check) {
 
 // findings returns the findings with adjusted p-values of at most Level.
 func (c *checks) findings() []Finding {
-	families := make([]*family, len(c.list))
-	for k, check := range c.list {
-		families[k] = check.family
-	}
+	families := apply.To(c.list, func(check *check) *family { return check.family })
 	var found []Finding
 	for k, factor := range holm(families) {
 		check := c.list[k]

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 	"slices"
+
+	"github.com/transdim/vti/internal/apply"
 )
 
 // codes are common codes for missing values.
@@ -31,12 +33,7 @@ func sentinel(c Column, kind Kind, rows RowNames) []Finding {
 		if !(gap > others) {
 			continue
 		}
-		var equalRows []int
-		for i, v := range c.Values {
-			if v == end.value {
-				equalRows = append(equalRows, i)
-			}
-		}
+		equalRows := apply.Where(len(c.Values), func(i int) bool { return c.Values[i] == end.value })
 		// Among counts, a code below 50 can be an ordinary value, far from other values by chance.
 		code := slices.Contains(codes, end.value) && !(kind == Count && math.Abs(end.value) < 50)
 		repeated := len(equalRows) > 1 && differ(c.Values, 11) && gap > 2*others

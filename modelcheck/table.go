@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/transdim/vti/internal/apply"
 	"github.com/transdim/vti/internal/english"
 )
 
@@ -30,10 +31,7 @@ func (r RowNames) number(row int) int {
 const shownRows = 5
 
 func (r RowNames) list(rows []int) string {
-	var names []string
-	for _, i := range rows {
-		names = append(names, fmt.Sprint(r.number(i)))
-	}
+	names := apply.To(rows, func(i int) string { return fmt.Sprint(r.number(i)) })
 	return english.Noun(len(rows), cmp.Or(r.Unit, "row")) + " " + english.List(names, shownRows)
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"gonum.org/v1/gonum/floats"
 
+	"github.com/transdim/vti/internal/apply"
 	"github.com/transdim/vti/internal/english"
 	"github.com/transdim/vti/internal/logsum"
 	"github.com/transdim/vti/internal/parallel"
@@ -53,10 +54,7 @@ func (p *Problem) splines(values []float64) error {
 	if sets := k.sets(); sets > mostSets {
 		return fmt.Errorf("up to %d knots at %d places have %.2g sets, more than %.2g: want a smaller --max-order or fewer --candidates", k.most, count, sets, float64(mostSets))
 	}
-	var names []string
-	for _, place := range k.places {
-		names = append(names, fmt.Sprintf("knot at %g", place))
-	}
+	names := apply.To(k.places, func(place float64) string { return fmt.Sprintf("knot at %g", place) })
 	p.overTime(values, o.Degree, names)
 	k.prepare(p.levels, o.MeanKnots)
 	_, err := p.levels.newFit(rank.UpTo(o.Degree), p.levels.total)
@@ -78,11 +76,7 @@ func (k *knots) prepare(d *design, mean float64) {
 	rows, last := d.reduced.Dims()
 	last--
 	column := func(j int) []float64 {
-		c := make([]float64, rows-k.degree)
-		for i := range c {
-			c[i] = d.reduced.At(k.degree+i, j)
-		}
-		return c
+		return apply.UpTo(rows-k.degree, func(i int) float64 { return d.reduced.At(k.degree+i, j) })
 	}
 	for i := range k.degree {
 		k.explained += d.reduced.At(i, last) * d.reduced.At(i, last)
@@ -127,10 +121,7 @@ type walk struct {
 func (k *knots) visitFrom(ctx gocontext.Context, candidate int, visit func(set []int, log float64)) error {
 	w := &walk{knots: k, ctx: ctx, visit: visit}
 	for range k.most + 1 {
-		level := make([][]float64, len(k.places))
-		for j := range level {
-			level[j] = make([]float64, len(k.response))
-		}
+		level := apply.UpTo(len(k.places), func(j int) []float64 { return make([]float64, len(k.response)) })
 		w.columns, w.squares = append(w.columns, level), append(w.squares, make([]float64, len(k.places)))
 	}
 	for j, c := range k.columns {
@@ -255,10 +246,7 @@ func (k *knots) sum(ctx gocontext.Context, draws int, random *rand.Rand) (*knotS
 		return nil, err
 	}
 	s := &knotSum{logEvidence: math.Inf(-1), count: make([]float64, k.most+1), logCount: make([]float64, k.most+1), inclusion: make([]float64, len(k.places)), best: make([][]int, k.most+1)}
-	masses := make([]float64, len(branches))
-	for j, b := range branches {
-		masses[j] = math.Log(floats.Sum(b.count)) + b.top
-	}
+	masses := apply.To(branches, func(b *branch) float64 { return math.Log(floats.Sum(b.count)) + b.top })
 	s.logEvidence = floats.LogSumExp(masses)
 	most := slices.Repeat([]float64{math.Inf(-1)}, k.most+1)
 	for _, b := range branches {

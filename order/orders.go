@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/transdim/vti/internal/apply"
 	"github.com/transdim/vti/internal/rank"
 )
 
@@ -26,10 +27,7 @@ func (p *Problem) autoregressions(values []float64) error {
 	if err := p.addModels(p.levels, 0); err != nil || unit == 0 {
 		return err
 	}
-	change := make([]float64, len(y))
-	for i := range change {
-		change[i] = values[most+i] - values[most+i-1]
-	}
+	change := apply.UpTo(len(y), func(i int) float64 { return values[most+i] - values[most+i-1] })
 	return p.addModels(newDesign(differences, change, func(i, j int) float64 { return values[most+i-j-1] - values[most+i-j-2] }), 1)
 }
 
@@ -89,10 +87,7 @@ func (p *Problem) overTime(values []float64, degree int, others []string) {
 	for d := range degree {
 		names = append(names, fmt.Sprintf("Legendre %d", d+1))
 	}
-	rows := make([][]float64, len(values))
-	for i := range rows {
-		rows[i] = p.basis(p.times[i])
-	}
+	rows := apply.UpTo(len(values), func(i int) []float64 { return p.basis(p.times[i]) })
 	p.levels = newDesign(append(names, others...), values, func(i, j int) float64 { return rows[i][j] })
 }
 

@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/transdim/vti/internal/apply"
 	"github.com/transdim/vti/internal/english"
 	"github.com/transdim/vti/table"
 )
@@ -50,10 +51,7 @@ func NewProblem(t *table.Table, options Options) (*Problem, error) {
 	p := &Problem{Options: options, Path: t.Path}
 	places, unit := t.Places()
 	p.numbers, p.unit = slices.Clone(places), unit
-	times := make([]float64, n)
-	for i := range times {
-		times[i] = float64(i)
-	}
+	times := apply.UpTo(n, func(i int) float64 { return float64(i) })
 	if options.Time != "" {
 		if times, err = t.NumbersOf(options.Time, "numbers"); err != nil {
 			return nil, err

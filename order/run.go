@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/transdim/vti"
+	"github.com/transdim/vti/internal/apply"
 	"github.com/transdim/vti/internal/english"
 	"github.com/transdim/vti/internal/stream"
 	"github.com/transdim/vti/internal/verdict"
@@ -86,10 +87,7 @@ func (post *posterior) answer() string {
 		}
 		return fmt.Sprintf("Most probably a polynomial of degree %d (probability %.3f); a constant: %.2g.", most.Order, share, none)
 	case Spline:
-		var places []string
-		for _, knot := range most.Knots {
-			places = append(places, fmt.Sprintf("%.6g", float64(knot)))
-		}
+		places := apply.To(most.Knots, func(knot Number) string { return fmt.Sprintf("%.6g", float64(knot)) })
 		if most.Order == 0 {
 			return fmt.Sprintf("Most probably no knot (probability %.3f).", share)
 		}
@@ -111,10 +109,7 @@ func (post *posterior) answer() string {
 
 func (post *posterior) coefficients() (rows []Coefficient) {
 	p, most := post.problem, post.most()
-	levels := make([]draw, len(post.draws))
-	for i, d := range post.draws {
-		levels[i] = p.ofLevels(d)
-	}
+	levels := apply.To(post.draws, p.ofLevels)
 	collect := func(name string, value func(d draw) float64, has int) {
 		var all, present []float64
 		for _, d := range levels {

@@ -9,6 +9,7 @@ import (
 
 	"gonum.org/v1/gonum/stat"
 
+	"github.com/transdim/vti/internal/apply"
 	"github.com/transdim/vti/internal/english"
 	"github.com/transdim/vti/internal/rank"
 	"github.com/transdim/vti/table"
@@ -57,10 +58,7 @@ type axis struct {
 func newAxis(seen *table.Table, variables []Variable, f Focus) (*axis, error) {
 	at := slices.IndexFunc(variables, func(v Variable) bool { return v.Name == f.Name })
 	if at < 0 {
-		names := make([]string, len(variables))
-		for i, v := range variables {
-			names[i] = v.Name
-		}
+		names := apply.To(variables, func(v Variable) string { return v.Name })
 		return nil, fmt.Errorf("%q is no predictor of the run; its predictors are %s", f.Name, strings.Join(names, ", "))
 	}
 	c, err := seen.Lookup(f.Name)
@@ -120,10 +118,7 @@ func text(v float64) string { return strconv.FormatFloat(v, 'g', 5, 64) }
 // along returns n evenly spaced values from the least to the largest value of a column.
 func along(c *table.Column, n int) []string {
 	low, high := slices.Min(c.Values), slices.Max(c.Values)
-	texts := make([]string, n)
-	for k := range texts {
-		texts[k] = strconv.FormatFloat(low+(high-low)*float64(k)/float64(n-1), 'g', 6, 64)
-	}
+	texts := apply.UpTo(n, func(k int) string { return strconv.FormatFloat(low+(high-low)*float64(k)/float64(n-1), 'g', 6, 64) })
 	// The ends are exact, because a rounded end may lie outside the range.
 	texts[0], texts[n-1] = strconv.FormatFloat(low, 'g', -1, 64), strconv.FormatFloat(high, 'g', -1, 64)
 	return texts

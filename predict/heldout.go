@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/transdim/vti/internal/apply"
 	"github.com/transdim/vti/internal/stream"
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/stat"
@@ -33,10 +34,7 @@ type ByGroup struct {
 // Summarise sets ELPD to the sum over groups of their log predictive densities, and SE to its
 // standard error.
 func (b *ByGroup) Summarise() {
-	elpd := make([]float64, len(b.Groups))
-	for i, g := range b.Groups {
-		elpd[i] = float64(g.ELPD)
-	}
+	elpd := apply.To(b.Groups, func(g HeldOut) float64 { return float64(g.ELPD) })
 	b.ELPD, b.SE = sum(elpd)
 }
 

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"sync/atomic"
 
+	"github.com/transdim/vti/internal/apply"
 	"github.com/transdim/vti/internal/english"
 	"github.com/transdim/vti/internal/parallel"
 	"github.com/transdim/vti/internal/pick"
@@ -119,10 +120,7 @@ func (r *Rows) Part(mostRows, mostDraws int) *Rows {
 		part.Scale, part.Given, part.Chain = every(r.Scale, l), every(r.Given, l), every(r.Chain, l)
 		part.Terms = slices.Clone(part.Terms)
 		for t := range part.Terms {
-			coefficients := make([][]float64, len(part.Terms[t].Draws))
-			for c, values := range part.Terms[t].Draws {
-				coefficients[c] = every(values, l)
-			}
+			coefficients := apply.To(part.Terms[t].Draws, func(values []float64) []float64 { return every(values, l) })
 			part.Terms[t].Draws = coefficients
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/transdim/vti/dag"
+	"github.com/transdim/vti/internal/apply"
 	"github.com/transdim/vti/internal/dagre"
 	"github.com/transdim/vti/internal/picture"
 )
@@ -128,10 +129,7 @@ func drawGraph(name, title string, nodes []string, list []link) (*picture.Pictur
 	p := picture.New(name, title, width, drawing.Height+2+legendLine*float64(len(legend)))
 	for k, l := range list {
 		style := picture.Style{Hint: l.text, Group: "link", Value: l.joined}
-		route := make([]picture.Point, len(drawing.Routes[k]))
-		for i, point := range drawing.Routes[k] {
-			route[i] = picture.Point{X: point.X, Y: point.Y}
-		}
+		route := apply.To(drawing.Routes[k], func(point dagre.Point) picture.Point { return picture.Point{X: point.X, Y: point.Y} })
 		width := 0.5 + 2.2*l.joined
 		if l.directed {
 			p.Arrow(route, width, 8, picture.First, style)

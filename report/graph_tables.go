@@ -10,6 +10,7 @@ import (
 
 	"github.com/transdim/vti/dag"
 	"github.com/transdim/vti/dag/graph"
+	"github.com/transdim/vti/internal/apply"
 	"github.com/transdim/vti/internal/document"
 	"github.com/transdim/vti/internal/english"
 	"github.com/transdim/vti/internal/picture"
@@ -71,10 +72,7 @@ func (v *discovery) edges() *document.Table {
 }
 
 func edgeText(edges [][2]string, arrow string) string {
-	var parts []string
-	for _, e := range edges[:min(shownArrows, len(edges))] {
-		parts = append(parts, e[0]+arrow+e[1])
-	}
+	parts := apply.To(edges[:min(shownArrows, len(edges))], func(e [2]string) string { return e[0] + arrow + e[1] })
 	if left := len(edges) - shownArrows; left > 0 {
 		parts = append(parts, fmt.Sprintf("and %d more", left))
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/transdim/vti"
 	"github.com/transdim/vti/dag"
+	"github.com/transdim/vti/internal/apply"
 	"github.com/transdim/vti/internal/document"
 	"github.com/transdim/vti/internal/english"
 	"github.com/transdim/vti/internal/picture"
@@ -141,10 +142,7 @@ func (v *discovery) graph() *document.Section {
 				part.Notes = []string{"Not drawn: " + err.Error() + "."}
 				return
 			}
-			var said []string
-			for _, l := range v.links[:len(likely)] {
-				said = append(said, v.pairName(l)+" "+linkLabel(l))
-			}
+			said := apply.To(v.links[:len(likely)], func(l link) string { return v.pairName(l) + " " + linkLabel(l) })
 			shown.Text = "A graph of " + strings.Join(nodes, ", ") + ", with " + strings.Join(said, ", ") + "."
 			if len(said) == 0 {
 				shown.Text = "A graph of " + strings.Join(nodes, ", ") + " without edges."

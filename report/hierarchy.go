@@ -10,6 +10,7 @@ import (
 
 	"github.com/transdim/vti"
 	"github.com/transdim/vti/hbm/regression"
+	"github.com/transdim/vti/internal/apply"
 	"github.com/transdim/vti/internal/document"
 	"github.com/transdim/vti/internal/english"
 	"github.com/transdim/vti/internal/picture"
@@ -56,10 +57,7 @@ var RegressionPage = Page{show: pageOf(regressionDocument), Predictor: func(dir 
 
 func regressionDocument(s *source, r *regression.Result) *document.Document {
 	v := &hierarchy{s, r}
-	var groups []string
-	for _, g := range v.groupings() {
-		groups = append(groups, document.Counted(g.Levels, "level")+" of "+g.Name)
-	}
+	groups := apply.To(v.groupings(), func(g regression.GroupSummary) string { return document.Counted(g.Levels, "level") + " of " + g.Name })
 	within := ""
 	if len(groups) > 0 {
 		within = " in " + list(groups)
@@ -132,10 +130,7 @@ func (v *hierarchy) response() string {
 }
 
 func (v *hierarchy) title() string {
-	var groups []string
-	for _, g := range v.groupings() {
-		groups = append(groups, g.Name)
-	}
+	groups := apply.To(v.groupings(), func(g regression.GroupSummary) string { return g.Name })
 	if len(groups) == 0 {
 		return "What explains " + v.response() + "?"
 	}
@@ -330,10 +325,7 @@ func moment(x regression.Figure) string {
 // expectations along predictors, and posterior densities.
 func (v *hierarchy) drawPopulation(ctx context.Context, part *document.Section) {
 	add := func(name, title, axis string, list []regression.Summary, reference float64) {
-		var rows []picture.Row
-		for _, s := range list {
-			rows = append(rows, intervalRow(s.Name, s.Mean, s.Q025, s.Q975, 95))
-		}
+		rows := apply.To(list, func(s regression.Summary) picture.Row { return intervalRow(s.Name, s.Mean, s.Q025, s.Q975, 95) })
 		if len(rows) > 0 {
 			p := picture.Rows(name, title, picture.Column, rows, picture.RowsOptions{Axis: axis, Reference: reference})
 			p.Text = fmt.Sprintf("Means and 95%% intervals of %s.", document.Counted(len(rows), "number"))

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/transdim/vti/hbm/regression"
+	"github.com/transdim/vti/internal/apply"
 	"github.com/transdim/vti/internal/document"
 	"github.com/transdim/vti/internal/picture"
 	"github.com/transdim/vti/predict"
@@ -108,10 +109,7 @@ func (v *hierarchy) along(ctx context.Context, run *regression.StoredRun, predic
 	}
 	file, expected := "conditional-"+document.Identifier(predictor.Name), "expected "+v.response()
 	if predictor.Labels {
-		var rows []picture.Row
-		for _, m := range effects.Means {
-			rows = append(rows, intervalRow(m.Values[0], m.Mean, m.Low, m.High, 95))
-		}
+		rows := apply.To(effects.Means, func(m predict.MarginalMean) picture.Row { return intervalRow(m.Values[0], m.Mean, m.Low, m.High, 95) })
 		p := picture.Rows(file, "Levels of "+predictor.Name, picture.Column, rows, picture.RowsOptions{Axis: expected, Reference: math.NaN()})
 		p.Text = "Of the population, with the other numbers at their means; intervals hold 95%."
 		return p, nil

@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"github.com/transdim/vti"
+	"github.com/transdim/vti/internal/apply"
 	"github.com/transdim/vti/internal/document"
 	"github.com/transdim/vti/internal/english"
 	"github.com/transdim/vti/internal/picture"
@@ -132,10 +133,9 @@ const columnsOfClusters = 3
 // medians of its parameters. The ellipse is at two standard deviations from the mean, so that 1 −
 // exp(−2) of the component's rows are expected inside.
 func clustersPicture(result *mixture.Result, a, b int) *picture.Picture {
-	var points []picture.Point
-	for _, row := range result.Rows {
-		points = append(points, picture.Point{X: float64(row.Values[a]), Y: float64(row.Values[b])})
-	}
+	points := apply.To(result.Rows, func(row mixture.Row) picture.Point {
+		return picture.Point{X: float64(row.Values[a]), Y: float64(row.Values[b])}
+	})
 	var outline []picture.Reference
 	names := result.Data.Columns
 	for _, one := range result.Given.List {

@@ -6,6 +6,7 @@ import (
 	"math"
 	"strings"
 
+	"github.com/transdim/vti/internal/apply"
 	"github.com/transdim/vti/internal/document"
 	"github.com/transdim/vti/internal/picture"
 	"github.com/transdim/vti/order"
@@ -60,10 +61,7 @@ func ordersTable(r *order.Result, one string) *document.Table {
 		if o.UnitRoot != nil && r.UnitRoot != nil {
 			cells = append(cells, document.Probability(*o.UnitRoot, 0))
 		}
-		var places []string
-		for _, knot := range o.Knots {
-			places = append(places, document.Short(knot))
-		}
+		places := apply.To(o.Knots, document.Short)
 		if len(r.Knots) > 0 {
 			cells = append(cells, strings.Join(places, ", "))
 		}

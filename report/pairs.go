@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/transdim/vti/internal/apply"
 	"github.com/transdim/vti/internal/document"
 	"github.com/transdim/vti/internal/picture"
 )
@@ -23,10 +24,7 @@ type pair struct {
 // pairsOf counts the draws in which two of the predictors are both in the model, for all pairs.
 func (v *selection) pairsOf(predictors []int) [][]pair {
 	n := len(predictors)
-	together := make([][]float64, n)
-	for k := range together {
-		together[k] = make([]float64, n)
-	}
+	together := apply.UpTo(n, func(k int) []float64 { return make([]float64, n) })
 	for i := range v.draws.Len() {
 		var in []int
 		for _, predictor := range v.members(i) {
@@ -76,10 +74,7 @@ func (v *selection) pairs() *document.Section {
 
 func (v *selection) drawPairs(part *document.Section, open []int) {
 	matrix := v.pairsOf(open)
-	var names []string
-	for _, k := range open {
-		names = append(names, v.result.Data.Predictors[k])
-	}
+	names := apply.To(open, func(k int) string { return v.result.Data.Predictors[k] })
 	p := picture.Cells("pairs", "Predictors together", widthFor(len(open)), names, names, nil, func(row, column int) picture.Cell {
 		if row == column {
 			return picture.Cell{Hint: names[row]}

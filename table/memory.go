@@ -9,6 +9,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/transdim/vti/internal/apply"
 	"github.com/transdim/vti/internal/english"
 )
 
@@ -30,10 +31,7 @@ func Numbers(name string, values []float64) *Column {
 // Texts returns a Factor column with one text for each row. Its levels are the distinct texts in
 // byte order. As in a CSV file, "", "NA", "NaN", "nan", "null" and "." are missing cells.
 func Texts(name string, values []string) *Column {
-	missing := make([]bool, len(values))
-	for row, text := range values {
-		missing[row] = missingTokens[text]
-	}
+	missing := apply.To(values, func(text string) bool { return missingTokens[text] })
 	return newFactor(name, values, missing)
 }
 

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/transdim/vti/internal/apply"
 	"github.com/transdim/vti/internal/rank"
 )
 
@@ -80,9 +81,6 @@ func editDistance(a, b string) int {
 }
 
 func quoteAll(names []string) string {
-	quoted := make([]string, len(names))
-	for i, name := range names {
-		quoted[i] = fmt.Sprintf("%q", name)
-	}
+	quoted := apply.To(names, func(name string) string { return fmt.Sprintf("%q", name) })
 	return strings.Join(quoted, ", ")
 }

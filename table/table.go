@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/transdim/vti/internal/apply"
 	"github.com/transdim/vti/internal/columnar"
 	"github.com/transdim/vti/internal/english"
 )
@@ -163,11 +164,7 @@ func (t *Table) Rows() int { return len(t.places) }
 
 // Names returns the column names in file order.
 func (t *Table) Names() []string {
-	names := make([]string, len(t.columns))
-	for i, c := range t.columns {
-		names[i] = c.Name
-	}
-	return names
+	return apply.To(t.columns, func(c *Column) string { return c.Name })
 }
 
 // Place returns the place of a row in the file: "line 12" for a CSV file, "row 12" for any other

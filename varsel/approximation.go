@@ -8,6 +8,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/transdim/vti/cosmic"
+	"github.com/transdim/vti/internal/apply"
 	"github.com/transdim/vti/internal/parallel"
 	"github.com/transdim/vti/space"
 	"github.com/transdim/vti/varsel/regression"
@@ -55,10 +56,7 @@ func (f *approximation) atPeak(t *Target) error {
 	}
 	f.logScale, f.curvature = posterior.Peak()
 	posterior.Mode(f.logScale, f.theta)
-	weights := make([]float64, len(t.Responses.Y))
-	for i := range weights {
-		weights[i] = math.Exp(-2 * f.logScale)
-	}
+	weights := apply.UpTo(len(t.Responses.Y), func(i int) float64 { return math.Exp(-2 * f.logScale) })
 	f.precision, f.linear = f.NormalEquations(weights, t.Responses.Y)
 	return nil
 }

@@ -7,6 +7,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/transdim/vti/internal/apply"
 	"github.com/transdim/vti/internal/parallel"
 	"github.com/transdim/vti/likelihood"
 	"github.com/transdim/vti/space"
@@ -88,10 +89,7 @@ func slabForms(m models, slab exact.Slab, always func(coordinate int) bool) clos
 	t := m.bits()
 	selectable := t.design.Dim() - len(t.design.Always)
 	return closedForms{models: m, form: func(a regression.Active) (regression.Closed, error) {
-		fixed := make([]bool, len(a.Coordinates))
-		for k, j := range a.Coordinates {
-			fixed[k] = always(j)
-		}
+		fixed := apply.To(a.Coordinates, always)
 		return exact.NewGPrior(slab, a.Columns, fixed, t.Responses.Y, t.Responses.More, t.Responses.Residual, selectable)
 	}}
 }

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"github.com/transdim/vti/internal/apply"
 	"github.com/transdim/vti/rjmcmc"
 	"github.com/transdim/vti/space"
 )
@@ -85,10 +86,7 @@ func (c *collapsed) Prior(random *rand.Rand) (rjmcmc.CollapsedState, error) {
 	if err != nil {
 		return nil, err
 	}
-	outlier := make([]bool, len(c.rows))
-	for i := range outlier {
-		outlier[i] = random.Float64() < math.Exp(c.target.Outliers.LogShare[1])
-	}
+	outlier := apply.UpTo(len(c.rows), func(i int) bool { return random.Float64() < math.Exp(c.target.Outliers.LogShare[1]) })
 	return c.state(code, outlier)
 }
 

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/transdim/vti/internal/apply"
 	"github.com/transdim/vti/internal/draws"
 	"github.com/transdim/vti/internal/report"
 	"github.com/transdim/vti/modelcheck"
@@ -97,9 +98,5 @@ func (p *Problem) siteNames() []string {
 	if p.Slots == nil {
 		return p.Design.PredictorNames()
 	}
-	names := make([]string, p.Slots.space.Slots())
-	for t := range names {
-		names[t] = "member." + strconv.Itoa(t+1)
-	}
-	return names
+	return apply.UpTo(p.Slots.space.Slots(), func(t int) string { return "member." + strconv.Itoa(t+1) })
 }

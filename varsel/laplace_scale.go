@@ -8,6 +8,7 @@ import (
 
 	"gonum.org/v1/gonum/floats"
 
+	"github.com/transdim/vti/internal/apply"
 	"github.com/transdim/vti/internal/line"
 	"github.com/transdim/vti/internal/logsum"
 	"github.com/transdim/vti/internal/pick"
@@ -97,10 +98,7 @@ func newLaplaceLine(t *Target, a regression.Active) (*laplaceLine, error) {
 // share sets the probabilities of the nodes. If the two sides of a mode get different scales, it
 // corrects the integral at each node for this. The argument few says whether there are few rows.
 func (l *laplaceLine) share(few bool) {
-	logs := make([]float64, len(l.Nodes))
-	for i, node := range l.Nodes {
-		logs[i] = node.LogWeight
-	}
+	logs := apply.To(l.Nodes, func(node line.Node[*laplaceFit]) float64 { return node.LogWeight })
 	top := floats.MaxIdx(logs)
 	l.fits = make([]*splitFit, len(logs))
 	l.fits[top] = l.Nodes[top].Given.splitAlong(true)

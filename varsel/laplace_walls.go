@@ -7,6 +7,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/transdim/vti/internal/apply"
 	"github.com/transdim/vti/internal/dense"
 )
 
@@ -86,10 +87,7 @@ func (f *laplaceFit) steepest() *mat.Dense {
 	}
 	left, chosen := mat.DenseCopyOf(rows), mat.NewDense(k, k, nil)
 	for pivot := range k {
-		lengths := make([]float64, n+k)
-		for i := range lengths {
-			lengths[i] = floats.Norm(left.RawRowView(i), 2)
-		}
+		lengths := apply.UpTo(n+k, func(i int) float64 { return floats.Norm(left.RawRowView(i), 2) })
 		next := floats.MaxIdx(lengths)
 		chosen.SetRow(pivot, rows.RawRowView(next))
 		direction := slices.Clone(left.RawRowView(next))

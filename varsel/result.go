@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/transdim/vti"
+	"github.com/transdim/vti/internal/apply"
 	"github.com/transdim/vti/internal/english"
 	"github.com/transdim/vti/internal/report"
 	"github.com/transdim/vti/run"
@@ -209,10 +210,7 @@ func modelText(members []int, predictors int) string {
 	case predictors > mostBits && len(members) == 0:
 		return emptyModel
 	case predictors > mostBits:
-		numbers := make([]string, len(members))
-		for i, predictor := range members {
-			numbers[i] = strconv.Itoa(predictor + 1)
-		}
+		numbers := apply.To(members, func(predictor int) string { return strconv.Itoa(predictor + 1) })
 		return strings.Join(numbers, ",")
 	}
 	text := []byte(strings.Repeat("0", predictors))

@@ -10,6 +10,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/transdim/vti/gpu"
+	"github.com/transdim/vti/internal/apply"
 	"github.com/transdim/vti/internal/draws"
 	"github.com/transdim/vti/internal/rank"
 	"github.com/transdim/vti/internal/stream"
@@ -90,10 +91,7 @@ func RunChains(ctx gocontext.Context, device *gpu.Device, problem *Problem, cfg 
 		theta.SetRow(i, chains.Theta(i))
 	}
 	sample := problem.toOriginal(codes, theta)
-	chain := make([]int, n)
-	for i := range chain {
-		chain[i] = i % chains.Chains
-	}
+	chain := apply.UpTo(n, func(i int) int { return i % chains.Chains })
 	result.Coefficients = problem.summarizeDraws(sample, slices.Repeat([]float64{1}, n), chain, nil, nil)
 	if result.Diagnostics.Verdict != verdict.Failed {
 		if result.ModelCheck, err = problem.checkModel(ctx, sample, cfg.Seed); err != nil {
@@ -187,12 +185,7 @@ const startSites = 32
 // empty. Chains that all start nearly empty never see two predictors together: in burn-in they
 // learn a wrong approximation of the posterior, and get stuck.
 func (p *Problem) spreadStarts(chains int, seed uint64) [][]int32 {
-	var roots []int
-	for g, predictor := range p.Design.Predictors {
-		if len(predictor.Parents) == 0 {
-			roots = append(roots, g)
-		}
-	}
+	roots := apply.Where(len(p.Design.Predictors), func(g int) bool { return len(p.Design.Predictors[g].Parents) == 0 })
 	sparsity := min(1, startSites/float64(max(len(roots), 1)))
 	limit := p.Model.Prior.Limit(len(p.Design.Predictors))
 	starts := make([][]int32, chains)

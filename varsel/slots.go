@@ -11,6 +11,7 @@ import (
 
 	"github.com/transdim/vti"
 	"github.com/transdim/vti/cosmic"
+	"github.com/transdim/vti/internal/apply"
 	"github.com/transdim/vti/modeldist"
 	"github.com/transdim/vti/rjmcmc"
 	"github.com/transdim/vti/space"
@@ -228,10 +229,7 @@ func (t *SlotTarget) scaleCoordinate() int {
 
 // newModels returns a q(m) over lists that starts at the log odds of the predictors from screening.
 func (t *SlotTarget) newModels(seed uint64, dtype dtypes.DType) (vti.ModelDistribution, error) {
-	logOdds := make([]float64, len(t.order))
-	for item, predictor := range t.order {
-		logOdds[item] = t.start.LogOdds[predictor]
-	}
+	logOdds := apply.To(t.order, func(predictor int) float64 { return t.start.LogOdds[predictor] })
 	return modeldist.NewList(t.space.Items(), t.space.Slots(), modeldist.ListConfig{LogOdds: logOdds, Seed: seed, DType: dtype})
 }
 
@@ -254,19 +252,13 @@ func (t *SlotTarget) active(code []int32) regression.Active {
 }
 
 func (t *SlotTarget) code(members []int) []int32 {
-	items := make([]int32, len(members))
-	for k, predictor := range members {
-		items[k] = int32(t.item[predictor])
-	}
+	items := apply.To(members, func(predictor int) int32 { return int32(t.item[predictor]) })
 	return t.space.Code(items, nil)
 }
 
 func (t *SlotTarget) members(code []int32) []int {
 	items := t.space.Set(code)
-	members := make([]int, len(items))
-	for i, item := range items {
-		members[i] = t.order[item]
-	}
+	members := apply.To(items, func(item int32) int { return t.order[item] })
 	slices.Sort(members)
 	return members
 }

@@ -8,6 +8,7 @@ import (
 	. "github.com/gomlx/gomlx/pkg/core/graph"
 
 	"github.com/transdim/vti"
+	"github.com/transdim/vti/internal/apply"
 	engine "github.com/transdim/vti/models"
 	"github.com/transdim/vti/space"
 	"github.com/transdim/vti/varsel/regression"
@@ -65,13 +66,8 @@ func (t *Target) bits() *Target { return t }
 func (t *Target) members(code []int32) []int { return bitMembers(code) }
 
 // bitMembers returns the predictors whose bits are set.
-func bitMembers(code []int32) (members []int) {
-	for predictor, bit := range code {
-		if bit == 1 {
-			members = append(members, predictor)
-		}
-	}
-	return members
+func bitMembers(code []int32) []int {
+	return apply.Where(len(code), func(predictor int) bool { return code[predictor] == 1 })
 }
 
 func (t *Target) code(members []int) []int32 {

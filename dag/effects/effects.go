@@ -12,6 +12,7 @@ import (
 	dgraph "github.com/transdim/vti/dag/graph"
 	"github.com/transdim/vti/dag/score"
 	"github.com/transdim/vti/dag/sem"
+	"github.com/transdim/vti/internal/apply"
 	"github.com/transdim/vti/internal/parallel"
 	"github.com/transdim/vti/internal/report"
 	"github.com/transdim/vti/internal/stream"
@@ -140,10 +141,7 @@ func ExactMoments(p *score.Problem, posterior score.Mixture) EdgeMoments {
 		return nil
 	}
 	type moments struct{ means, variances []float64 }
-	known := make([]map[dgraph.Set]moments, p.Data.Nodes())
-	for j := range known {
-		known[j] = map[dgraph.Set]moments{}
-	}
+	known := apply.UpTo(p.Data.Nodes(), func(j int) map[dgraph.Set]moments { return map[dgraph.Set]moments{} })
 	forms, ofNodes := p.Forms(), posterior.OfNodes(p.Data.Nodes())
 	familyMoments := func(f dgraph.Family) moments {
 		moments, ok := known[f.Node][f.Parents]
@@ -251,10 +249,7 @@ func CheckNodes(p *score.Problem, ctx gocontext.Context, posterior score.Mixture
 		counted := p.Data.CountedRows(j)
 		fitted := make([]float64, len(counted))
 		residuals := make([]float64, len(counted))
-		replicated := make([][3]float64, checkReplicates)
-		for r := range replicated {
-			replicated[r] = statistics(stream.Normals(random, len(counted)))
-		}
+		replicated := apply.UpTo(checkReplicates, func(r int) [3]float64 { return statistics(stream.Normals(random, len(counted))) })
 		families := posterior.Draws(random, ofNodes[j])
 		for range checkDraws {
 			theta, _ := source(families())

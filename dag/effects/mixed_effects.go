@@ -11,6 +11,7 @@ import (
 
 	dgraph "github.com/transdim/vti/dag/graph"
 	"github.com/transdim/vti/dag/score"
+	"github.com/transdim/vti/internal/apply"
 	"github.com/transdim/vti/internal/pick"
 )
 
@@ -145,10 +146,7 @@ func simulateMixed(p *score.Problem, from int, settings []setting, parents []dgr
 func sizeMixedEffect(p *score.Problem, e *Effect, from, to int, settings []setting, outcomes [][][][]float64, independent float64) {
 	d := p.Data
 	change := func(s, outcome int, unit float64) Change {
-		values := make([]float64, len(outcomes))
-		for k, means := range outcomes {
-			values[k] = (means[s][to][outcome] - means[0][to][outcome]) * unit
-		}
+		values := apply.To(outcomes, func(means [][][]float64) float64 { return (means[s][to][outcome] - means[0][to][outcome]) * unit })
 		return Change{From: settings[s].text, Reference: settings[0].text, Size: sizeOf(values, independent)}
 	}
 	if !d.Category(from) && !d.Category(to) {

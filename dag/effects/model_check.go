@@ -16,6 +16,7 @@ import (
 	"github.com/transdim/vti/dag/score"
 	"github.com/transdim/vti/dag/sem"
 	"github.com/transdim/vti/dag/tables"
+	"github.com/transdim/vti/internal/apply"
 	"github.com/transdim/vti/internal/pick"
 	"github.com/transdim/vti/modelcheck"
 )
@@ -50,11 +51,7 @@ func CheckModel(p *score.Problem, ctx gocontext.Context, posterior score.Mixture
 	var nodeOf []int // node of each checked column
 	for j := range nodes {
 		fits[j] = &nodeFit{problem: p, node: j, first: len(nodeOf)}
-		for _, row := range rows {
-			if p.Data.Counts(row, j) {
-				fits[j].rows = append(fits[j].rows, row)
-			}
-		}
+		fits[j].rows = apply.Keep(rows, func(row int) bool { return p.Data.Counts(row, j) })
 		families[j] = posterior.Draws(random, ofNodes[j])
 		columns, kind := checkedColumns(p, j)
 		for _, column := range columns {

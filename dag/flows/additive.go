@@ -11,6 +11,7 @@ import (
 	dgraph "github.com/transdim/vti/dag/graph"
 	"github.com/transdim/vti/dag/score"
 	"github.com/transdim/vti/dag/sem"
+	"github.com/transdim/vti/internal/apply"
 )
 
 // Additive is the mechanism x_j = f(x_pa) + normal noise, where f is linear or a network with one
@@ -255,10 +256,7 @@ func (t *Additive) grams() (all [][][]float64) {
 		root := mat.NewDense(nodes, nodes, t.roots[j*nodes*nodes:][:nodes*nodes])
 		var gram mat.Dense
 		gram.Mul(root.T(), root)
-		gramRows := make([][]float64, nodes)
-		for i := range gramRows {
-			gramRows[i] = gram.RawRowView(i)
-		}
+		gramRows := apply.UpTo(nodes, gram.RawRowView)
 		all = append(all, gramRows)
 	}
 	return all

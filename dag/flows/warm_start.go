@@ -4,6 +4,7 @@ import (
 	"math/rand/v2"
 
 	dgraph "github.com/transdim/vti/dag/graph"
+	"github.com/transdim/vti/internal/apply"
 )
 
 // WarmCode returns the code of a graph from which a learned distribution of graphs starts, along a
@@ -41,12 +42,7 @@ func WarmCode(s dgraph.Structure, parents []dgraph.Set, flip float64, undivided 
 func randomOrder(parents []dgraph.Set, random *rand.Rand) (order []int) {
 	var placed dgraph.Set
 	for range parents {
-		var free []int
-		for j, nodeParents := range parents {
-			if !placed.Has(j) && nodeParents.Within(placed) {
-				free = append(free, j)
-			}
-		}
+		free := apply.Where(len(parents), func(j int) bool { return !placed.Has(j) && parents[j].Within(placed) })
 		node := free[random.IntN(len(free))]
 		order, placed = append(order, node), placed.With(node)
 	}

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/transdim/vti/internal/apply"
 	"github.com/transdim/vti/internal/english"
 )
 
@@ -281,10 +282,7 @@ func (r *bifReader) table(line, j int, parents []int, rows [][]float64) error {
 		for _, i := range slices.Backward(parents) {
 			codes[i], left = left%len(n.Levels[i]), left/len(n.Levels[i])
 		}
-		row := make([]float64, levels)
-		for level := range row {
-			row[level] = all[level*len(rows)+k]
-		}
+		row := apply.UpTo(levels, func(level int) float64 { return all[level*len(rows)+k] })
 		rows[n.Row(j, codes)] = row
 	}
 	return nil
@@ -355,10 +353,7 @@ func (n *Network) BIF() string {
 		fmt.Fprintf(&text, "variable %s {\n  type discrete [ %d ] { %s };\n}\n", name, len(levels[j]), strings.Join(levels[j], ", "))
 	}
 	for j, name := range names {
-		var parents []string
-		for _, i := range n.Graph.Parents(j) {
-			parents = append(parents, names[i])
-		}
+		parents := apply.To(n.Graph.Parents(j), func(i int) string { return names[i] })
 		if len(parents) == 0 {
 			fmt.Fprintf(&text, "probability ( %s ) {\n  table %s;\n}\n", name, bifNumbers(n.Tables[j][0]))
 			continue
@@ -400,9 +395,6 @@ func bifNode(c rune) bool { return c == '_' || unicode.IsLetter(c) || unicode.Is
 func bifLevel(c rune) bool { return c > ' ' && !strings.ContainsRune(`{}()[],;|"/`, c) }
 
 func bifNumbers(row []float64) string {
-	parts := make([]string, len(row))
-	for k, p := range row {
-		parts[k] = strconv.FormatFloat(p, 'g', -1, 64)
-	}
+	parts := apply.To(row, func(p float64) string { return strconv.FormatFloat(p, 'g', -1, 64) })
 	return strings.Join(parts, ", ")
 }

@@ -8,6 +8,7 @@ import (
 	"gonum.org/v1/gonum/integrate"
 	"gonum.org/v1/gonum/stat"
 
+	"github.com/transdim/vti/internal/apply"
 	"github.com/transdim/vti/internal/parallel"
 	"github.com/transdim/vti/internal/report"
 )
@@ -265,11 +266,7 @@ func (g *Graph) FewestReversals() (edges int, ok bool) {
 
 // Zeros returns an n by n matrix of zeros.
 func Zeros(n int) [][]float64 {
-	rows := make([][]float64, n)
-	for i := range rows {
-		rows[i] = make([]float64, n)
-	}
-	return rows
+	return apply.UpTo(n, func(i int) []float64 { return make([]float64, n) })
 }
 
 // Square returns x².

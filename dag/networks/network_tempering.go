@@ -8,6 +8,7 @@ import (
 
 	dgraph "github.com/transdim/vti/dag/graph"
 	"github.com/transdim/vti/dag/sem"
+	"github.com/transdim/vti/internal/apply"
 	"github.com/transdim/vti/internal/logsum"
 	"github.com/transdim/vti/internal/weighted"
 )
@@ -45,10 +46,7 @@ func (i island) moves(place int) float64 { return float64(islandCost(i.Level) <<
 func (n *networkFamily) temper(random *rand.Rand, l sem.Layout, f dgraph.Family, chains, sweeps int) island {
 	var out island
 	mover := n.newMover(random)
-	states := make([]*networkState, chains)
-	for i := range states {
-		states[i] = mover.emptyState()
-	}
+	states := apply.UpTo(chains, func(i int) *networkState { return mover.emptyState() })
 	particles := make([]networkPoint, chains*sweeps)
 	for i := range particles {
 		mover.drawPrior(states[0])

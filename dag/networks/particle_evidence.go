@@ -13,6 +13,7 @@ import (
 
 	dgraph "github.com/transdim/vti/dag/graph"
 	"github.com/transdim/vti/dag/score"
+	"github.com/transdim/vti/internal/apply"
 	"github.com/transdim/vti/internal/budget"
 	"github.com/transdim/vti/internal/english"
 	"github.com/transdim/vti/internal/logsum"
@@ -178,13 +179,7 @@ func (s *Scores) extend() {
 // estimate.
 func (s *Scores) Pilots(ctx gocontext.Context) error {
 	s.extend()
-	var batch []int
-	for f, pilot := range s.pilot {
-		if math.IsNaN(pilot) {
-			batch = append(batch, f)
-		}
-	}
-	return s.runPilots(ctx, batch)
+	return s.runPilots(ctx, apply.Where(len(s.pilot), func(f int) bool { return math.IsNaN(s.pilot[f]) }))
 }
 
 // Estimate estimates evidences by pilot runs, and more precisely where their errors matter. It

@@ -12,6 +12,7 @@ import (
 
 	dgraph "github.com/transdim/vti/dag/graph"
 	"github.com/transdim/vti/dag/score"
+	"github.com/transdim/vti/internal/apply"
 	"github.com/transdim/vti/internal/logsum"
 	"github.com/transdim/vti/internal/report"
 )
@@ -114,10 +115,7 @@ func answerQuery(p *score.Problem, ctx gocontext.Context, a *Answer, r resolvedQ
 			return err
 		}
 	}
-	weights := make([]float64, len(answers))
-	for k, one := range answers {
-		weights[k] = one.logEvidence
-	}
+	weights := apply.To(answers, func(one conditional) float64 { return one.logEvidence })
 	if math.IsInf(floats.Max(weights), -1) {
 		return fmt.Errorf("what is observed has no probability under any graph")
 	}

@@ -8,6 +8,7 @@ import (
 
 	dgraph "github.com/transdim/vti/dag/graph"
 	"github.com/transdim/vti/dag/tables"
+	"github.com/transdim/vti/internal/apply"
 	"github.com/transdim/vti/internal/logsum"
 )
 
@@ -142,10 +143,7 @@ func (b *BDeu) rising(a float64) []float64 {
 	if known, ok := b.risen.Load(a); ok {
 		return known.([]float64)
 	}
-	list := make([]float64, len(b.codes[b.node])+1)
-	for n := range list {
-		list[n] = LogRising(a, n)
-	}
+	list := apply.UpTo(len(b.codes[b.node])+1, func(n int) float64 { return LogRising(a, n) })
 	b.risen.Store(a, list)
 	return list
 }

@@ -10,6 +10,7 @@ import (
 
 	dgraph "github.com/transdim/vti/dag/graph"
 	"github.com/transdim/vti/dag/sem"
+	"github.com/transdim/vti/internal/apply"
 	"github.com/transdim/vti/internal/dense"
 	"github.com/transdim/vti/internal/logsum"
 	"github.com/transdim/vti/internal/stream"
@@ -179,10 +180,8 @@ func (b *BGe) draws(columns []int, s float64) func(random *rand.Rand) (sigma flo
 	factor, k := b.factor(columns), len(columns)
 	return func(random *rand.Rand) (sigma float64, weights []float64) {
 		sigma = factor.At(k, k) / math.Sqrt(2*stream.Gamma((float64(b.rows)+s)/2, random)) // σ² = rest²/χ²
-		weights = make([]float64, k)
-		for a := range weights { // w solves Lᵀ w = projections + σ e, with e standard normal
-			weights[a] = factor.At(k, a) + sigma*random.NormFloat64()
-		}
+		// w solves Lᵀ w = projections + σ e, with e standard normal.
+		weights = apply.UpTo(k, func(a int) float64 { return factor.At(k, a) + sigma*random.NormFloat64() })
 		factor.SolveUpper(weights)
 		return sigma, weights
 	}

@@ -11,6 +11,7 @@ import (
 
 	dgraph "github.com/transdim/vti/dag/graph"
 	"github.com/transdim/vti/dag/tables"
+	"github.com/transdim/vti/internal/apply"
 )
 
 // noiseless is the largest residual sum of squares of a column given other columns, as a share of
@@ -105,20 +106,14 @@ func involved(columns [][]float64, x []float64) (list []int) {
 	var weights mat.VecDense
 	// The error of an ill-conditioned system is ignored: at worst the list has too many columns.
 	_ = weights.SolveVec(left, mat.NewVecDense(len(x), x))
-	for k, column := range columns {
-		if math.Abs(weights.AtVec(k))*floats.Norm(column, 2) > 1e-6*floats.Norm(x, 2) {
-			list = append(list, k)
-		}
-	}
-	return list
+	return apply.Where(len(columns), func(k int) bool {
+		return math.Abs(weights.AtVec(k))*floats.Norm(columns[k], 2) > 1e-6*floats.Norm(x, 2)
+	})
 }
 
 // dependence returns the error that names a column and the columns that determine it.
 func dependence(d *tables.Data, response int, predictors []int) error {
-	var names []string
-	for _, i := range predictors {
-		names = append(names, d.Names[i])
-	}
+	names := apply.To(predictors, func(i int) string { return d.Names[i] })
 	return fmt.Errorf("%s: column %q is a linear function of %q without any noise, whose scale is unknown then: exclude one of them, or give the noise scale",
 		d.Path, d.Names[response], names)
 }

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 
 	dgraph "github.com/transdim/vti/dag/graph"
+	"github.com/transdim/vti/internal/apply"
 	"github.com/transdim/vti/internal/distinct"
 	"github.com/transdim/vti/internal/pick"
 )
@@ -32,10 +33,7 @@ type Mixture struct {
 
 // Graph returns the graph in which each node has the parents given by an index of m.Families.
 func (m Mixture) Graph(families []int) *dgraph.Graph {
-	parents := make([]dgraph.Set, len(families))
-	for j, f := range families {
-		parents[j] = m.Families[f].Parents
-	}
+	parents := apply.To(families, func(f int) dgraph.Set { return m.Families[f].Parents })
 	return dgraph.FromParents(parents)
 }
 
@@ -53,13 +51,8 @@ func (m Mixture) OfNodes(nodes int) [][]int {
 
 // With returns the families that have a parent, among the given ones. Families are indices of
 // m.Families.
-func (m Mixture) With(parent int, families []int) (places []int) {
-	for _, f := range families {
-		if m.Families[f].Parents.Has(parent) {
-			places = append(places, f)
-		}
-	}
-	return places
+func (m Mixture) With(parent int, families []int) []int {
+	return apply.Keep(families, func(f int) bool { return m.Families[f].Parents.Has(parent) })
 }
 
 // Draws returns a function that draws one of the given families in proportion to their

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	dgraph "github.com/transdim/vti/dag/graph"
+	"github.com/transdim/vti/internal/apply"
 )
 
 // Scores holds the log evidences of F families (nodes with sets of parents). All slices have length
@@ -262,10 +263,9 @@ func Weighted(draws []Draw) []dgraph.Weighted {
 	for _, d := range draws {
 		total += float64(d.Count)
 	}
-	out := make([]dgraph.Weighted, len(draws))
-	for i, d := range draws {
-		out[i] = dgraph.Weighted{Graph: d.Graph, Probability: float64(d.Count) / total}
-	}
+	out := apply.To(draws, func(d Draw) dgraph.Weighted {
+		return dgraph.Weighted{Graph: d.Graph, Probability: float64(d.Count) / total}
+	})
 	return out
 }
 

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/transdim/vti/internal/apply"
 	"github.com/transdim/vti/table"
 )
 
@@ -67,12 +68,7 @@ func (d *Data) applyClamps(t *table.Table, texts []string) error {
 		if column.Kind != table.Numeric {
 			return fmt.Errorf("clamp %q: column %q holds text, want numbers, zero where the node was not set", text, c.column)
 		}
-		var rows []int
-		for row, value := range column.Values {
-			if !column.IsMissing(row) && value != 0 {
-				rows = append(rows, row)
-			}
-		}
+		rows := apply.Where(len(column.Values), func(row int) bool { return !column.IsMissing(row) && column.Values[row] != 0 })
 		if len(rows) == 0 {
 			return fmt.Errorf("clamp %q: column %q is zero in all rows", text, c.column)
 		}

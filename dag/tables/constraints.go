@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	dgraph "github.com/transdim/vti/dag/graph"
+	"github.com/transdim/vti/internal/apply"
 	"github.com/transdim/vti/internal/english"
 )
 
@@ -39,10 +40,7 @@ func (c Constraints) String() string {
 		parts = append(parts, "no "+list(c.Forbid))
 	}
 	if len(c.Tiers) > 0 {
-		var tiers []string
-		for _, tier := range c.Tiers {
-			tiers = append(tiers, "("+list(tier)+")")
-		}
+		tiers := apply.To(c.Tiers, func(tier []string) string { return "(" + list(tier) + ")" })
 		parts = append(parts, "no edge from a later to an earlier tier of "+strings.Join(tiers, ", "))
 	}
 	if len(c.Exogenous) > 0 {
@@ -174,10 +172,7 @@ func (d *Data) NewStructure(c Constraints) (dgraph.Structure, error) {
 		required.Set(e.From, e.To, true)
 	}
 	if cycle := required.Cycle(); cycle != nil {
-		var names []string
-		for _, j := range append(cycle, cycle[0]) {
-			names = append(names, d.Names[j])
-		}
+		names := apply.To(append(cycle, cycle[0]), func(j int) string { return d.Names[j] })
 		return s, fmt.Errorf("no graph is left: the required edges make a cycle, %s", strings.Join(names, " -> "))
 	}
 	for j, set := range s.Required {

@@ -11,6 +11,7 @@ import (
 	"gonum.org/v1/gonum/stat"
 
 	dgraph "github.com/transdim/vti/dag/graph"
+	"github.com/transdim/vti/internal/apply"
 	"github.com/transdim/vti/internal/english"
 	"github.com/transdim/vti/table"
 )
@@ -149,11 +150,9 @@ func (o DataOptions) nodes(t *table.Table) (names []string, err error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, name := range t.Names() {
-		if !slices.Contains(notesOfRows, name) && !slices.Contains(o.Exclude, name) && !slices.Contains(notes, name) {
-			names = append(names, name)
-		}
-	}
+	names = apply.Keep(t.Names(), func(name string) bool {
+		return !slices.Contains(notesOfRows, name) && !slices.Contains(o.Exclude, name) && !slices.Contains(notes, name)
+	})
 	if len(names) < 2 {
 		return nil, fmt.Errorf("%s: got %s as nodes of %d (the others are excluded), want at least two", t.Path, english.Count(len(names), "column"), len(t.Names()))
 	}
@@ -345,13 +344,8 @@ func (d *Data) Nodes() int { return len(d.Names) }
 func (d *Data) Counts(row, j int) bool { return d.Counted == nil || d.Counted[row][j] }
 
 // CountedRows returns the indices of the rows in which node j was not set from outside.
-func (d *Data) CountedRows(j int) (rows []int) {
-	for row := range d.Rows() {
-		if d.Counts(row, j) {
-			rows = append(rows, row)
-		}
-	}
-	return rows
+func (d *Data) CountedRows(j int) []int {
+	return apply.Where(d.Rows(), func(row int) bool { return d.Counts(row, j) })
 }
 
 // RowsOf returns the number of rows in which node j was not set from outside.

@@ -9,6 +9,7 @@ import (
 
 	dgraph "github.com/transdim/vti/dag/graph"
 	"github.com/transdim/vti/dag/score"
+	"github.com/transdim/vti/internal/apply"
 	"github.com/transdim/vti/internal/verdict"
 	"github.com/transdim/vti/rjmcmc"
 )
@@ -144,10 +145,7 @@ func (e Edges) Judge(chains, draws int, names []string) *verdict.Judgement {
 		return verdict.Judge(Measured(chains, draws, e.Worst))
 	}
 	j := verdict.Judge(Measured(chains, draws, e.Settled))
-	var list []string
-	for _, edge := range e.Unsettled[:min(len(e.Unsettled), namedEdges)] {
-		list = append(list, names[edge.From]+" → "+names[edge.To])
-	}
+	list := apply.To(e.Unsettled[:min(len(e.Unsettled), namedEdges)], func(edge dgraph.Edge) string { return names[edge.From] + " → " + names[edge.To] })
 	if more := len(e.Unsettled) - len(list); more > 0 {
 		list = append(list, fmt.Sprintf("%d more", more))
 	}

@@ -8,6 +8,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 
 	dgraph "github.com/transdim/vti/dag/graph"
+	"github.com/transdim/vti/internal/apply"
 	"github.com/transdim/vti/internal/parallel"
 	"github.com/transdim/vti/internal/pick"
 )
@@ -59,10 +60,7 @@ func (c *candidates) doubtsOf(j int, graphs [][]dgraph.Set) []float64 {
 // a round, and the blocks along doubtful edges from the last round. It gives them to all walks.
 func (r *chainRun) findDoubts(ctx gocontext.Context) error {
 	nodes := r.problem.Data.Nodes()
-	var graphs [][]dgraph.Set
-	for _, w := range r.walks {
-		graphs = append(graphs, slices.Clone(w.parents))
-	}
+	graphs := apply.To(r.walks, func(w *walk) []dgraph.Set { return slices.Clone(w.parents) })
 	doubts := make([][]float64, nodes)
 	if err := parallel.For(ctx, nodes, func(j int) error {
 		doubts[j] = r.candidates.doubtsOf(j, graphs)

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	dgraph "github.com/transdim/vti/dag/graph"
+	"github.com/transdim/vti/internal/apply"
 	"github.com/transdim/vti/internal/logsum"
 	"github.com/transdim/vti/internal/parallel"
 )
@@ -40,10 +41,7 @@ func (c *candidates) newTables(ctx gocontext.Context, beta float64) (*orderTable
 	nodes := len(c.parents)
 	t := &orderTables{candidates: c, beta: beta, within: make([][]float64, nodes), sorted: make([][]weightedMask, nodes), first: make([][]int32, nodes), top: make([]float64, nodes), bits: make([][]int32, nodes)}
 	err := parallel.For(ctx, nodes, func(j int) error {
-		sums := make([]float64, len(c.scores[j]))
-		for mask := range sums {
-			sums[mask] = t.weight(j, mask)
-		}
+		sums := apply.UpTo(len(c.scores[j]), func(mask int) float64 { return t.weight(j, mask) })
 		t.top[j] = slices.Max(sums)
 		sorted := make([]weightedMask, 0, len(sums))
 		for mask, weight := range sums {

@@ -5,6 +5,8 @@ package distinct
 import (
 	"encoding/binary"
 	"math"
+
+	"github.com/transdim/vti/internal/apply"
 )
 
 // Share is the largest share of distinct rows for which counting them saves time: a sum over
@@ -57,9 +59,5 @@ func At[T any](values []T, rows []int) []T {
 	if values == nil {
 		return nil
 	}
-	some := make([]T, len(rows))
-	for k, row := range rows {
-		some[k] = values[row]
-	}
-	return some
+	return apply.To(rows, func(row int) T { return values[row] })
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/transdim/vti/cosmic"
 	"github.com/transdim/vti/gpu"
+	"github.com/transdim/vti/internal/apply"
 	"github.com/transdim/vti/internal/stream"
 	"github.com/transdim/vti/space"
 )
@@ -90,10 +91,7 @@ func (e *Evaluator) DrawCodesFrom(name string, models ModelDistribution, random 
 		return nil, err
 	}
 	batch, sites, _ := e.Sizes()
-	uniforms := make([]float64, batch*sites)
-	for i := range uniforms {
-		uniforms[i] = random.Float64()
-	}
+	uniforms := apply.UpTo(batch*sites, func(i int) float64 { return random.Float64() })
 	outputs, err := e.Run(name, func(ctx *context.Context, uniforms *Node) []*Node {
 		return []*Node{models.Sample(ctx.In(ModelScope), uniforms)}
 	}, tensors.FromFlatDataAndDimensions(uniforms, batch, sites))

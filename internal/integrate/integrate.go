@@ -25,6 +25,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/transdim/vti/internal/apply"
 	"github.com/transdim/vti/internal/logsum"
 )
 
@@ -220,10 +221,7 @@ func (p *Proposal) balanced(all *Sample, proposals []mixture, draws int, missed 
 		with(func(i int) float64 { return ratio[i] })
 	}
 	if p.problem.LogScales != nil {
-		scales := make([][]float64, len(all.Points))
-		for i, x := range all.Points {
-			scales[i] = p.problem.LogScales(x)
-		}
+		scales := apply.To(all.Points, p.problem.LogScales)
 		for k := range scales[0] {
 			with(func(i int) float64 { return 2 * scales[i][k] })
 		}

@@ -12,6 +12,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 	"gonum.org/v1/gonum/optimize"
 
+	"github.com/transdim/vti/internal/apply"
 	"github.com/transdim/vti/internal/parallel"
 	"github.com/transdim/vti/internal/rank"
 )
@@ -78,10 +79,7 @@ func curvature(minus func([]float64) float64, minimum []float64, problem Problem
 	scaled := make([]float64, dim) // a point in units of the widths
 	hessian := mat.NewSymDense(dim, nil)
 	fd.Hessian(hessian, func(u []float64) float64 {
-		x := make([]float64, dim)
-		for i := range x {
-			x[i] = minimum[i] + u[i]*width[i]
-		}
+		x := apply.UpTo(dim, func(i int) float64 { return minimum[i] + u[i]*width[i] })
 		return minus(x)
 	}, scaled, &fd.Settings{Step: step})
 	var eigen mat.EigenSym

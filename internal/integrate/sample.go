@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 
+	"github.com/transdim/vti/internal/apply"
 	"github.com/transdim/vti/internal/parallel"
 )
 
@@ -56,9 +57,5 @@ func (s *Sample) Evaluate(ctx context.Context, logDensity func(i int, x []float6
 
 // LogWeights returns the log importance weights.
 func (s *Sample) LogWeights() []float64 {
-	weights := make([]float64, len(s.Points))
-	for i := range weights {
-		weights[i] = s.LogDensity[i] - s.LogProposal[i]
-	}
-	return weights
+	return apply.UpTo(len(s.Points), func(i int) float64 { return s.LogDensity[i] - s.LogProposal[i] })
 }

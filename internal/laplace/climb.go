@@ -7,20 +7,14 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/transdim/vti/cosmic"
+	"github.com/transdim/vti/internal/apply"
 )
 
 // MaxDim is the largest number D of coordinates of a Hessian, which takes 2D+1 gradients.
 const MaxDim = 256
 
 // Active returns the indices of the coordinates for which a mask is true.
-func Active(mask []bool) (active []int) {
-	for j, on := range mask {
-		if on {
-			active = append(active, j)
-		}
-	}
-	return active
-}
+func Active(mask []bool) []int { return apply.Where(len(mask), func(j int) bool { return mask[j] }) }
 
 // Climb finds a mode of log p(y, θ | m) for the model given by code, which uses the active
 // coordinates. It starts at the point in the argument mode [D], which it overwrites by the mode;

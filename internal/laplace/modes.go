@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"github.com/transdim/vti/internal/apply"
 	"github.com/transdim/vti/internal/dense"
 	"github.com/transdim/vti/internal/distinct"
 	"github.com/transdim/vti/internal/logsum"
@@ -154,10 +155,7 @@ func (m *Modes) share() {
 
 // LogEvidence returns the Laplace approximation of log p(y | m), the log of the sum over the modes.
 func (m *Modes) LogEvidence() float64 {
-	terms := make([]float64, len(m.modes))
-	for k, mode := range m.modes {
-		terms[k] = mode.LogEvidence
-	}
+	terms := apply.To(m.modes, func(mode *Mode) float64 { return mode.LogEvidence })
 	return logsum.Of(terms)
 }
 

@@ -6,6 +6,8 @@ import (
 	"github.com/gomlx/gomlx/pkg/core/dtypes"
 	"github.com/gomlx/gomlx/pkg/core/graph"
 	"github.com/gomlx/gomlx/pkg/ml/context"
+
+	"github.com/transdim/vti/internal/apply"
 )
 
 // nearlyIdentity is the half-width of the initial values of the last layer of a residual block. It
@@ -107,9 +109,5 @@ func (b *Bound) Outputs(x *graph.Node) []*graph.Node {
 	for _, block := range b.blocks {
 		h = graph.Add(h, block.second.apply(act(block.first.apply(act(h)))))
 	}
-	outputs := make([]*graph.Node, len(b.heads))
-	for i, head := range b.heads {
-		outputs[i] = head.apply(h)
-	}
-	return outputs
+	return apply.To(b.heads, func(head affine) *graph.Node { return head.apply(h) })
 }

@@ -4,6 +4,8 @@ import (
 	"github.com/gomlx/gomlx/pkg/core/dtypes"
 	"github.com/gomlx/gomlx/pkg/core/graph"
 	"github.com/gomlx/gomlx/pkg/core/tensors"
+
+	"github.com/transdim/vti/internal/apply"
 )
 
 // degrees returns the degrees of h hidden units of a network with d inputs. They are sorted and
@@ -73,10 +75,7 @@ func hostTensor(dtype dtypes.DType, values []float64, dims ...int) *tensors.Tens
 	case dtypes.Float64:
 		return tensors.FromFlatDataAndDimensions(values, dims...)
 	case dtypes.Float32:
-		narrow := make([]float32, len(values))
-		for i, v := range values {
-			narrow[i] = float32(v)
-		}
+		narrow := apply.To(values, func(v float64) float32 { return float32(v) })
 		return tensors.FromFlatDataAndDimensions(narrow, dims...)
 	}
 	panic(errorf("got dtype %s, want Float32 or Float64", dtype))

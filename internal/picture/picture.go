@@ -1,6 +1,10 @@
 package picture
 
-import "math"
+import (
+	"math"
+
+	"github.com/transdim/vti/internal/apply"
+)
 
 // Ink is the role of a colour in a picture.
 type Ink int
@@ -138,10 +142,7 @@ func (p *Picture) Label(point Point, s string, anchor Anchor, size float64, ink 
 // at a point.
 func (p *Picture) Place(other *Picture, point Point) {
 	for _, m := range other.marks {
-		points := make([]Point, len(m.points))
-		for k, from := range m.points {
-			points[k] = Point{from.X + point.X, from.Y + point.Y}
-		}
+		points := apply.To(m.points, func(from Point) Point { return Point{from.X + point.X, from.Y + point.Y} })
 		m.points = points
 		p.marks = append(p.marks, m)
 	}

@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/transdim/vti/internal/apply"
 	"github.com/transdim/vti/internal/rank"
 )
 
@@ -120,10 +121,7 @@ func smooth(logWeights []float64, zeros int, raise bool) Result {
 func (r *Result) largest(draws []int, most int) []int {
 	list := draws
 	if len(draws) > most {
-		weights := make([]float64, len(draws))
-		for k, i := range draws {
-			weights[k] = r.LogWeights[i]
-		}
+		weights := apply.To(draws, func(i int) float64 { return r.LogWeights[i] })
 		rank.Place(weights, len(weights)-most)
 		least := weights[len(weights)-most]
 		list = make([]int, 0, most)

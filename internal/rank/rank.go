@@ -5,6 +5,8 @@ package rank
 import (
 	"cmp"
 	"slices"
+
+	"github.com/transdim/vti/internal/apply"
 )
 
 // Place reorders values so that the value of rank k, counted from 0 for the smallest, is at index
@@ -67,11 +69,7 @@ func Mid(values []float64) []float64 {
 
 // UpTo returns the indices 0 to n−1.
 func UpTo(n int) []int {
-	list := make([]int, n)
-	for i := range list {
-		list[i] = i
-	}
-	return list
+	return apply.UpTo(n, func(i int) int { return i })
 }
 
 // Order returns the indices 0 to n−1 in the order of compare. Indices that compare equal are

@@ -11,6 +11,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/transdim/vti/internal/apply"
 	"github.com/transdim/vti/internal/rank"
 )
 
@@ -27,10 +28,7 @@ func LeastSquares(rows *mat.Dense) (f *Factor, x []float64, squares float64, ok 
 	if count < n {
 		panic(fmt.Sprintf("sparse.LeastSquares: got %d rows for %d unknowns, want at least as many", count, n))
 	}
-	r := make([][]float64, count)
-	for i := range r {
-		r[i] = slices.Clone(rows.RawRowView(i))
-	}
+	r := apply.UpTo(count, func(i int) []float64 { return slices.Clone(rows.RawRowView(i)) })
 	largest := func(row []float64) float64 { return floats.Norm(row[:n], math.Inf(1)) }
 	slices.SortStableFunc(r, func(a, b []float64) int { return cmp.Compare(largest(b), largest(a)) })
 	s := &Symbolic{n: n, order: rank.UpTo(n), first: []int{0}}
@@ -77,10 +75,7 @@ func longestFrom(r [][]float64, k, n int) int {
 // reflect makes column k zero below row k by a reflection. It returns false if the column is zero
 // from row k on.
 func reflect(r [][]float64, k int) bool {
-	v := make([]float64, len(r)-k)
-	for i := range v {
-		v[i] = r[k+i][k]
-	}
+	v := apply.UpTo(len(r)-k, func(i int) float64 { return r[k+i][k] })
 	length := math.Copysign(floats.Norm(v, 2), v[0])
 	if length == 0 || math.IsNaN(length) || math.IsInf(length, 0) {
 		return false

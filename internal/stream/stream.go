@@ -12,6 +12,8 @@ import (
 	"github.com/gomlx/gomlx/pkg/core/graph"
 	"github.com/gomlx/gomlx/pkg/core/shapes"
 	"github.com/gomlx/gomlx/pkg/ml/context"
+
+	"github.com/transdim/vti/internal/apply"
 )
 
 // scope is the scope of the state variables of graph streams in a context.
@@ -40,11 +42,7 @@ func Source(root uint64, name string) *rand.PCG {
 
 // Normals returns n standard normal draws.
 func Normals(random *rand.Rand, n int) []float64 {
-	x := make([]float64, n)
-	for i := range x {
-		x[i] = random.NormFloat64()
-	}
-	return x
+	return apply.UpTo(n, func(i int) float64 { return random.NormFloat64() })
 }
 
 // Uniform draws values in [0, 1) of the given shape inside graph g and advances the stream's state

@@ -8,6 +8,8 @@ import (
 	. "github.com/gomlx/gomlx/pkg/core/graph"
 	"github.com/gomlx/gomlx/pkg/core/shapes"
 	"github.com/gomlx/gomlx/pkg/ml/context"
+
+	"github.com/transdim/vti/internal/apply"
 )
 
 // These constants are the decay rate of the first moment and ε of Adam (Kingma and Ba 2015).
@@ -114,10 +116,7 @@ func zeroVariable(ctx *context.Context, name string, shape shapes.Shape) *contex
 // GlobalNorm returns the joint Euclidean norm of gradients (float64 scalar). It is not finite if
 // some entry is not finite or is too large to be squared.
 func GlobalNorm(gradients []*Node) *Node {
-	squares := make([]*Node, len(gradients))
-	for i, gradient := range gradients {
-		squares[i] = ConvertDType(ReduceAllSum(Square(gradient)), dtypes.Float64)
-	}
+	squares := apply.To(gradients, func(gradient *Node) *Node { return ConvertDType(ReduceAllSum(Square(gradient)), dtypes.Float64) })
 	return Sqrt(ReduceAllSum(Stack(squares, 0)))
 }
 
@@ -125,9 +124,5 @@ func GlobalNorm(gradients []*Node) *Node {
 // joint norm before scaling.
 func ClipByNorm(gradients []*Node, norm *Node, limit float64) []*Node {
 	scale := Reciprocal(MaxScalar(DivScalar(norm, limit), 1))
-	clipped := make([]*Node, len(gradients))
-	for i, gradient := range gradients {
-		clipped[i] = Mul(gradient, ConvertDType(scale, gradient.DType()))
-	}
-	return clipped
+	return apply.To(gradients, func(gradient *Node) *Node { return Mul(gradient, ConvertDType(scale, gradient.DType())) })
 }

@@ -9,6 +9,8 @@ import (
 	. "github.com/gomlx/gomlx/pkg/core/graph"
 	"github.com/gomlx/gomlx/pkg/core/tensors"
 	"github.com/gomlx/gomlx/pkg/ml/context"
+
+	"github.com/transdim/vti/internal/apply"
 )
 
 // FiniteMean returns the mean of the finite entries of x [B], or 0 if there are none. Only finite
@@ -32,11 +34,7 @@ func VariablesIn(ctx *context.Context, scope string, g *Graph) []*context.Variab
 
 // ValuesOf returns the values of variables in a graph.
 func ValuesOf(g *Graph, variables []*context.Variable) []*Node {
-	values := make([]*Node, len(variables))
-	for i, variable := range variables {
-		values[i] = variable.ValueGraph(g)
-	}
-	return values
+	return apply.To(variables, func(variable *context.Variable) *Node { return variable.ValueGraph(g) })
 }
 
 // Call executes a graph and turns any panic into an error, since a user's target may panic while

@@ -10,6 +10,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/stat"
 
+	"github.com/transdim/vti/internal/apply"
 	"github.com/transdim/vti/internal/rank"
 )
 
@@ -60,10 +61,7 @@ func removeDegenerate(predictors []rawPredictor, intercept, drop bool) ([]rawPre
 			reasons[p] = "is constant"
 		}
 	}
-	columns := make([][]float64, len(varying))
-	for k, p := range varying {
-		columns[k] = direction(columnAt(p).values, level)
-	}
+	columns := apply.To(varying, func(p place) []float64 { return direction(columnAt(p).values, level) })
 	for k, original := range duplicates(columns) {
 		if original >= 0 {
 			originals[varying[k]] = columnAt(varying[original]).name
@@ -94,10 +92,7 @@ func removeDegenerate(predictors []rawPredictor, intercept, drop bool) ([]rawPre
 	if drop {
 		return kept, dropped, nil
 	}
-	parts := make([]string, len(dropped))
-	for i, d := range dropped {
-		parts[i] = fmt.Sprintf("%q %s", d.Name, d.Reason)
-	}
+	parts := apply.To(dropped, func(d Dropped) string { return fmt.Sprintf("%q %s", d.Name, d.Reason) })
 	if more := len(parts) - mostRefused; more > 0 {
 		parts = append(parts[:mostRefused], fmt.Sprintf("and %d more", more))
 	}

@@ -9,6 +9,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/transdim/vti/hbm/formula"
+	"github.com/transdim/vti/internal/apply"
 	"github.com/transdim/vti/internal/english"
 	"github.com/transdim/vti/likelihood"
 	"github.com/transdim/vti/table"
@@ -151,20 +152,12 @@ func (d *Design) Dim() int { return len(d.Names) }
 
 // Groups returns the coordinates of each selectable predictor.
 func (d *Design) Groups() [][]int {
-	groups := make([][]int, len(d.Predictors))
-	for s, p := range d.Predictors {
-		groups[s] = p.Coordinates
-	}
-	return groups
+	return apply.To(d.Predictors, func(p Predictor) []int { return p.Coordinates })
 }
 
 // PredictorNames returns the names of the selectable predictors, in the order of a model's code.
 func (d *Design) PredictorNames() []string {
-	names := make([]string, len(d.Predictors))
-	for s, p := range d.Predictors {
-		names[s] = p.Name
-	}
-	return names
+	return apply.To(d.Predictors, func(p Predictor) string { return p.Name })
 }
 
 // LogJacobian returns the difference between the log evidence of the response in its own units and

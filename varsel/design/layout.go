@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/transdim/vti/hbm/formula"
+	"github.com/transdim/vti/internal/apply"
 	"github.com/transdim/vti/table"
 )
 
@@ -217,10 +218,7 @@ func numericColumns(t *table.Table, c *table.Column) ([]rawColumn, error) {
 	if len(c.Levels) < 2 { // a constant factor, for which removeDegenerate returns an error
 		return []rawColumn{{c.Name, make([]float64, t.Rows())}}, nil
 	}
-	columns := make([]rawColumn, len(c.Levels)-1)
-	for k := range columns {
-		columns[k] = rawColumn{c.Name + "=" + c.Levels[k+1], make([]float64, t.Rows())}
-	}
+	columns := apply.UpTo(len(c.Levels)-1, func(k int) rawColumn { return rawColumn{c.Name + "=" + c.Levels[k+1], make([]float64, t.Rows())} })
 	for row, code := range c.Codes {
 		if code > 0 {
 			columns[code-1].values[row] = 1

@@ -8,6 +8,7 @@ import (
 
 	"gonum.org/v1/gonum/floats"
 
+	"github.com/transdim/vti/internal/apply"
 	"github.com/transdim/vti/internal/dense"
 	"github.com/transdim/vti/internal/kernel"
 	"github.com/transdim/vti/internal/parallel"
@@ -119,10 +120,7 @@ func (p *Products) storeRows(columns [][]float64) {
 			return products
 		}
 		for k := range width {
-			row := make([]float64, count)
-			for i := range row {
-				row[i] = products[i*width+k]
-			}
+			row := apply.UpTo(count, func(i int) float64 { return products[i*width+k] })
 			rows[first+k].CompareAndSwap(nil, &row)
 		}
 		return *rows[j].Load()

@@ -9,6 +9,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 	"gonum.org/v1/gonum/stat"
 
+	"github.com/transdim/vti/internal/apply"
 	"github.com/transdim/vti/internal/distinct"
 )
 
@@ -98,10 +99,7 @@ func (s *Scaling) buffer(name string, dst, from []float64) []float64 {
 // LevelWeights returns w [D] and c such that β_level = Σ_j w_j θ_j + c, where β_level is the
 // intercept on the scale of the table and θ are the coefficients on the working scale.
 func (s *Scaling) LevelWeights() (w []float64, c float64) {
-	w = make([]float64, len(s.SD))
-	for j := range w {
-		w[j] = -s.YSD / s.SD[j] * s.Mean[j] / s.LevelValue
-	}
+	w = apply.UpTo(len(s.SD), func(j int) float64 { return -s.YSD / s.SD[j] * s.Mean[j] / s.LevelValue })
 	w[s.Level] = s.YSD / s.SD[s.Level]
 	return w, s.YMean / s.LevelValue
 }

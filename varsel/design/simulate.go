@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/transdim/vti/internal/apply"
 	"github.com/transdim/vti/internal/english"
 	"github.com/transdim/vti/internal/stream"
 	"github.com/transdim/vti/likelihood"
@@ -158,10 +159,7 @@ const simulatedCategories = 4
 // categories draws categories without an order. Each predictor with an effect belongs to one
 // category, in turn: it changes the log odds of one category against all others.
 func (d *SimulatedData) categories(rows int, random *rand.Rand) []float64 {
-	scores := make([][]float64, simulatedCategories)
-	for k := range scores {
-		scores[k] = make([]float64, rows)
-	}
+	scores := apply.UpTo(simulatedCategories, func(k int) []float64 { return make([]float64, rows) })
 	for e := range d.Effects {
 		effect, category := &d.Effects[e], e%simulatedCategories
 		effect.Category = &category

@@ -9,6 +9,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/transdim/vti/internal/apply"
 	"github.com/transdim/vti/internal/dense"
 	"github.com/transdim/vti/internal/sparse"
 	"github.com/transdim/vti/table"
@@ -223,11 +224,7 @@ func (s *Statistics) Inner(j, k int) float64 {
 // Products returns the inner products of the columns of the design.
 func (s *Statistics) Products() *Products {
 	row := func(j int) []float64 {
-		row := make([]float64, len(s.Linear))
-		for k := range row {
-			row[k] = s.Inner(j, k)
-		}
-		return row
+		return apply.UpTo(len(s.Linear), func(k int) float64 { return s.Inner(j, k) })
 	}
 	return &Products{Inner: s.Inner, Row: row, Stored: true, Linear: s.Linear, squares: float64(s.Rows-1) * s.Explained, beyond: s.unexplained(), leastPivot: leastPivot, leastLeft: leastLeftOfModel}
 }

@@ -1,6 +1,10 @@
 package exact
 
-import "gonum.org/v1/gonum/mat"
+import (
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/transdim/vti/internal/apply"
+)
 
 // Compress replaces the n rows of x [n, D] and y by at most D+1 rows that have the same sum of
 // squares for every coefficient vector θ, up to a constant. The QR decomposition of [X y] gives |y
@@ -20,10 +24,7 @@ func Compress(x *mat.Dense, y []float64) (short *mat.Dense, rest []float64, more
 	qr.Factorize(both)
 	var r mat.Dense
 	qr.RTo(&r)
-	rest = make([]float64, dim)
-	for i := range dim {
-		rest[i] = r.At(i, dim)
-	}
+	rest = apply.UpTo(dim, func(i int) float64 { return r.At(i, dim) })
 	last := r.At(dim, dim)
 	return mat.DenseCopyOf(r.Slice(0, dim, 0, dim)), rest, n - dim, last * last
 }

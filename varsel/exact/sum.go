@@ -11,6 +11,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/transdim/vti/internal/distinct"
 	"github.com/transdim/vti/internal/logsum"
 	"github.com/transdim/vti/internal/parallel"
 	"github.com/transdim/vti/space"
@@ -89,15 +90,7 @@ func (e *enumeration) posterior(coordinates []int) (*Posterior, error) {
 }
 
 func (e *enumeration) model(coordinates []int) (*Model, error) {
-	return NewModel(e.y, take(e.columns, coordinates), take(e.mean, coordinates), take(e.PriorSD, coordinates), e.more, e.residual)
-}
-
-func take[T any](values []T, indices []int) []T {
-	taken := make([]T, len(indices))
-	for k, i := range indices {
-		taken[k] = values[i]
-	}
-	return taken
+	return NewModel(e.y, distinct.At(e.columns, coordinates), distinct.At(e.mean, coordinates), distinct.At(e.PriorSD, coordinates), e.more, e.residual)
 }
 
 func (e *enumeration) logEvidence(mask uint32) (float64, error) {
@@ -107,7 +100,7 @@ func (e *enumeration) logEvidence(mask uint32) (float64, error) {
 		for k := range e.Always {
 			always[k] = true
 		}
-		m, err := NewGPrior(e.Slab, take(e.columns, coordinates), always, e.y, e.more, e.residual, len(e.PriorSD)-len(e.Always))
+		m, err := NewGPrior(e.Slab, distinct.At(e.columns, coordinates), always, e.y, e.more, e.residual, len(e.PriorSD)-len(e.Always))
 		if err != nil {
 			return 0, err
 		}

@@ -7,6 +7,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/stat/combin"
 
+	"github.com/transdim/vti/internal/apply"
 	"github.com/transdim/vti/internal/distinct"
 	"github.com/transdim/vti/internal/stream"
 	"github.com/transdim/vti/varsel/exact"
@@ -50,10 +51,7 @@ func (t *Regression) ElementalSets(a Active, dim, most int, name string) (theta 
 // is unknown, the coefficients are the mode for hardly any noise, and the noise scale is the median
 // absolute residual of all rows.
 func (t *Regression) fit(a Active, rows []int, theta []float64) bool {
-	columns := make([][]float64, len(a.Columns))
-	for j, column := range a.Columns {
-		columns[j] = distinct.At(column, rows)
-	}
+	columns := apply.To(a.Columns, func(column []float64) []float64 { return distinct.At(column, rows) })
 	m, err := exact.NewModel(distinct.At(t.Responses.Y, rows), columns, a.Mean, a.SD, 0, 0)
 	if err != nil {
 		return false

@@ -9,6 +9,7 @@ import (
 
 	"gonum.org/v1/gonum/floats"
 
+	"github.com/transdim/vti/internal/apply"
 	"github.com/transdim/vti/internal/kernel"
 	"github.com/transdim/vti/internal/rank"
 	"github.com/transdim/vti/rjmcmc"
@@ -146,13 +147,9 @@ func (b *births) Prior(random *rand.Rand) (rjmcmc.CollapsedState, error) {
 	return b.start(b.drawModel(random), random)
 }
 
-func (b *births) drawModel(random *rand.Rand) (model []int) {
-	for predictor, in := range b.target.Prior.Draw(b.columns-b.fixed, random) {
-		if in {
-			model = append(model, predictor)
-		}
-	}
-	return model
+func (b *births) drawModel(random *rand.Rand) []int {
+	in := b.target.Prior.Draw(b.columns-b.fixed, random)
+	return apply.Where(len(in), func(predictor int) bool { return in[predictor] })
 }
 
 // Far draws a model of the largest size, with parameters from the prior.

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"math"
 	"slices"
+
+	"github.com/transdim/vti/internal/apply"
 )
 
 // CredibleSet is a set of correlated predictors that can replace each other. The probability that
@@ -38,12 +40,8 @@ func CredibleSets(models [][]int, probability []float64, predictors int, level, 
 			s.with[j] = append(s.with[j], m)
 		}
 	}
-	var open []int // predictors in no set, the most probable one first
-	for j, models := range s.with {
-		if len(models) > 0 {
-			open = append(open, j)
-		}
-	}
+	// Predictors in no set, the most probable one first.
+	open := apply.Where(len(s.with), func(j int) bool { return len(s.with[j]) > 0 })
 	slices.SortStableFunc(open, s.byInclusion)
 	taken := make([]bool, predictors)
 	for _, lead := range open {

@@ -14,6 +14,7 @@ import (
 	"github.com/transdim/vti/cmd/internal/application"
 	"github.com/transdim/vti/cmd/internal/cli"
 	"github.com/transdim/vti/cmd/internal/shell"
+	"github.com/transdim/vti/internal/apply"
 	"github.com/transdim/vti/internal/draws"
 	"github.com/transdim/vti/internal/english"
 	"github.com/transdim/vti/internal/rundir"
@@ -193,10 +194,7 @@ func (e *exporter) startGroup(name string, withDraws bool) error {
 		return err
 	}
 	for _, dim := range e.shape {
-		numbers := make([]int64, dim.Length)
-		for i := range numbers {
-			numbers[i] = int64(i)
-		}
+		numbers := apply.UpTo(dim.Length, func(i int) int64 { return int64(i) })
 		if err := e.w.Integers(name, dim.Name, zarr.Shape{dim}, numbers); err != nil {
 			return err
 		}
@@ -227,10 +225,7 @@ func (e *exporter) posterior() error {
 		stats["log_q"] = func(i int) float64 { return e.stored.LogQ[i] }
 	}
 	for name, value := range stats {
-		values := make([]float64, len(e.chosen))
-		for k, i := range e.chosen {
-			values[k] = value(i)
-		}
+		values := apply.To(e.chosen, value)
 		if err := e.w.Floats("sample_stats", name, e.shape, values); err != nil {
 			return err
 		}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/transdim/vti/internal/apply"
 	"github.com/transdim/vti/internal/english"
 	"github.com/transdim/vti/likelihood"
 	"github.com/transdim/vti/table"
@@ -22,10 +23,7 @@ func CompleteWith(cmd *cobra.Command, flag string, values ...string) {
 
 // CompleteLikelihoods makes the shell suggest names of likelihoods.
 func CompleteLikelihoods(cmd *cobra.Command, kinds []likelihood.Kind) {
-	var names []string
-	for _, kind := range kinds {
-		names = append(names, kind.String())
-	}
+	names := apply.To(kinds, func(kind likelihood.Kind) string { return kind.String() })
 	CompleteWith(cmd, "likelihood", names...)
 }
 
@@ -48,10 +46,7 @@ func columnsOf(_ *cobra.Command, args []string, begun string) ([]string, cobra.S
 		return nil, cobra.ShellCompDirectiveError
 	}
 	before := begun[:strings.LastIndex(begun, ",")+1]
-	var suggestions []string
-	for _, name := range data.Names() {
-		suggestions = append(suggestions, before+name)
-	}
+	suggestions := apply.To(data.Names(), func(name string) string { return before + name })
 	return suggestions, cobra.ShellCompDirectiveNoFileComp
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/transdim/vti/internal/apply"
 	"github.com/transdim/vti/internal/english"
 	"github.com/transdim/vti/table"
 )
@@ -170,10 +171,7 @@ func UnknownCommand(cmd *cobra.Command, name string) error {
 // Choice makes cmd a command that only groups other commands, and lists them if it is called by
 // itself.
 func Choice(cmd *cobra.Command, commands ...*cobra.Command) *cobra.Command {
-	var names []string
-	for _, one := range commands {
-		names = append(names, one.Name())
-	}
+	names := apply.To(commands, func(one *cobra.Command) string { return one.Name() })
 	choices := english.Join(names, "or")
 	cmd.AddCommand(commands...)
 	cmd.Args = func(cmd *cobra.Command, args []string) error {
@@ -217,10 +215,7 @@ func FlagError(cmd *cobra.Command, args []string, err error) error {
 		cmd.Flags().VisitAll(add)
 		cmd.InheritedFlags().VisitAll(add)
 		slices.Sort(names)
-		var similar []string
-		for _, name := range table.Nearest(missing.GetSpecifiedName(), slices.Compact(names)) {
-			similar = append(similar, "--"+name)
-		}
+		similar := apply.To(table.Nearest(missing.GetSpecifiedName(), slices.Compact(names)), func(name string) string { return "--" + name })
 		suggestion = didYouMean(similar)
 	}
 	return fmt.Errorf("%w%s (see %s --help)", err, suggestion, cmd.CommandPath())

@@ -13,6 +13,7 @@ import (
 
 	"github.com/transdim/vti/cmd/internal/console"
 	"github.com/transdim/vti/cmd/internal/shell"
+	"github.com/transdim/vti/internal/apply"
 	"github.com/transdim/vti/internal/document"
 	"github.com/transdim/vti/internal/english"
 	"github.com/transdim/vti/internal/memory"
@@ -68,10 +69,7 @@ func printStudySummary(a *shell.App, s *study.Summary) {
 	if s.Damaged > 0 {
 		fmt.Fprintf(a.Text, "%d of the missing tasks could not be read whole: collect again later, or run the study again\n", s.Damaged)
 	}
-	var verdicts []string
-	for _, verdict := range slices.Sorted(maps.Keys(s.Verdicts)) {
-		verdicts = append(verdicts, fmt.Sprintf("%d %s", s.Verdicts[verdict], verdict))
-	}
+	verdicts := apply.To(slices.Sorted(maps.Keys(s.Verdicts)), func(verdict string) string { return fmt.Sprintf("%d %s", s.Verdicts[verdict], verdict) })
 	if len(verdicts) > 0 {
 		fmt.Fprintf(a.Text, "verdicts: %s\n", strings.Join(verdicts, ", "))
 	}

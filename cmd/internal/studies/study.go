@@ -13,6 +13,7 @@ import (
 	"github.com/transdim/vti/cmd/internal/application"
 	"github.com/transdim/vti/cmd/internal/cli"
 	"github.com/transdim/vti/cmd/internal/shell"
+	"github.com/transdim/vti/internal/apply"
 	"github.com/transdim/vti/internal/document"
 	"github.com/transdim/vti/internal/english"
 	"github.com/transdim/vti/internal/memory"
@@ -182,10 +183,7 @@ func printTasks(a *shell.App, plan *study.Plan) {
 	fmt.Fprintf(a.Text, "%s: %s of vti %s, in %s\n", plan.Path(), english.Count(plan.Tasks(), "task"), plan.Command, plan.Dir())
 	for i := range min(plan.Tasks(), shownTasks) {
 		t := plan.Task(i)
-		var settings []string
-		for _, s := range t.Settings {
-			settings = append(settings, s.Name+"="+s.Text())
-		}
+		settings := apply.To(t.Settings, func(s study.Setting) string { return s.Name + "=" + s.Text() })
 		fmt.Fprintf(a.Text, "  %d  %s  %s\n", i, t.Name, strings.Join(settings, " "))
 	}
 	if more := plan.Tasks() - shownTasks; more > 0 {
