@@ -129,7 +129,7 @@ func (s *shapes) correlate(columns int, observed, replicated [][]float64) {
 	sums := make([]float64, samples*len(s.list))
 	shared, local := make([]float64, s.plan.SharedScratch()), make([]float64, s.plan.LocalScratch())
 	s.plan.Run(kernel.Dense(sums, len(s.list), samples), kernel.Dense(s.values, len(s.list), len(s.rows)),
-		kernel.Dense(s.clipped, samples, len(s.rows)).Transpose(), false, nil, shared, local)
+		kernel.Dense(s.clipped, samples, len(s.rows)).Transpose(), false, shared, local)
 	for place, to := range observed {
 		for k, shape := range s.list {
 			if s.ignored[place*columns+shape.place] {

@@ -175,7 +175,7 @@ func (s *productStep[T]) task(f *frame, phase, task, worker int) {
 	}
 	c := elements[T](f.memory[s.c], (matrix+1)*s.m*s.n)[matrix*s.m*s.n:]
 	a, b := s.operands(f, matrix)
-	s.plan.RunTask(phase, task, kernel.Dense(c, s.m, s.n), a, b, false, nil, shared, elements[T](local, s.plan.LocalScratch()))
+	s.plan.RunTask(phase, task, kernel.Dense(c, s.m, s.n), a, b, false, shared, elements[T](local, s.plan.LocalScratch()))
 }
 
 // operands returns the two matrices with index i in the batch.
@@ -208,7 +208,7 @@ func (s *productStep[T]) piece(f *frame, i int, local unsafe.Pointer) {
 	}
 	scratch := elements[T](local, plan.LocalScratch())
 	for task := range plan.Tasks(0) {
-		plan.RunTask(0, task, c, a, b, false, nil, nil, scratch)
+		plan.RunTask(0, task, c, a, b, false, nil, scratch)
 	}
 }
 

@@ -101,7 +101,7 @@ func (h *hostDensity) eval(codes []int32, mask []bool, theta, logPrior, logJoint
 		z := h.z[:(p.last-p.first)*h.rows]
 		p.plan.Run(kernel.Dense(z, p.last-p.first, h.rows),
 			kernel.Dense(h.lines[p.first*(dim+1):p.last*(dim+1)], p.last-p.first, dim+1),
-			kernel.Dense(h.theta, dim+1, h.rows), false, nil, p.shared, p.local)
+			kernel.Dense(h.theta, dim+1, h.rows), false, p.shared, p.local)
 		h.columns.SumColumns(t.Responses.Y[p.first:p.last], z, logJoint[:h.rows])
 	}
 	for r := range h.rows {

@@ -13,7 +13,7 @@
 //	p := kernel.NewProductPlan[float32](kernel.Detect(), m, k, n, nil, nil)
 //	shared, local := make([]float32, p.SharedScratch()), make([]float32, p.LocalScratch())
 //	a, b, c := kernel.Dense(x, m, k), kernel.Dense(w, n, k).Transpose(), kernel.Dense(y, m, n)
-//	p.Run(c, a, b, false, nil, shared, local) // y = x·wᵀ, on this goroutine
+//	p.Run(c, a, b, false, shared, local) // y = x·wᵀ, on this goroutine
 //
 // # Results
 //

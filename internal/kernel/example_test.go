@@ -21,8 +21,7 @@ func ExampleProductPlan() {
 	a := kernel.Dense([]float32{1, 2, 3, 4}, 2, 2)
 	b := kernel.Dense([]float32{1, 2, 3, 4, 5, 6}, 3, 2).Transpose()
 	c := kernel.Dense(make([]float32, 6), 2, 3)
-	bias := &kernel.Epilogue[float32]{Bias: []float32{100, 200, 300}}
-	p.Run(c, a, b, false, bias, shared, local)
+	p.Run(c, a, b, false, shared, local)
 	fmt.Println(c.Data)
-	// Output: [105 211 317 111 225 339]
+	// Output: [5 11 17 11 25 39]
 }

@@ -191,7 +191,7 @@ func testProductsStayInside[T Float](t *testing.T, isa ISA) {
 			}
 		}
 		p := NewProductPlan[T](isa, m, k, n, nil, nil)
-		runProduct(rng, p, c, a, b, false, nil)
+		runProduct(rng, p, c, a, b, false)
 		requireProduct(t, c, Matrix[T]{}, newExactProduct(a, b), nil, fmt.Sprintf("%d %d %d", m, k, n))
 	}
 }

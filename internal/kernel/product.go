@@ -40,17 +40,6 @@ func (x *Matrix[T]) check(name string, rows, cols int) {
 	}
 }
 
-// Epilogue describes operations that are applied to finished parts of C while these are in a cache.
-type Epilogue[T Float] struct {
-	// Bias, of n elements, is added to every row of C. It may be nil.
-	Bias []T
-	// The function Then, unless it is nil, is called with finished pieces of C, whose elements it
-	// may change. A piece starts at element (row, col) of C and continues in the next rows if it is
-	// longer than the rest of its row. Pieces do not overlap and together cover C, including the
-	// parts that outMask excludes. Tasks call Then concurrently.
-	Then func(row, col int, piece []T)
-}
-
 // ProductPlan is the compiled form of C = A·B or C += A·B for fixed masks and fixed shapes: A has
 // m×k, B has k×n and C has m×n elements. It does not change after its creation: any number of
 // products may use it at once.
@@ -95,11 +84,10 @@ const (
 	// this number of rows stays in the L1 cache.
 	blockK = 256
 	// maxGap is the largest number of successive rows of zeros that are not skipped.
-	maxGap       = 8
-	taskWork     = 1 << 19 // about the smallest number of multiply-adds for which a task pays off
-	localB       = 1 << 13 // largest number of elements of B for which every task packs B itself
-	packingWork  = 1 << 16 // elements that a task of phase 0 packs
-	thenElements = 1 << 12 // elements of a piece that is passed to Epilogue.Then
+	maxGap      = 8
+	taskWork    = 1 << 19 // about the smallest number of multiply-adds for which a task pays off
+	localB      = 1 << 13 // largest number of elements of B for which every task packs B itself
+	packingWork = 1 << 16 // elements that a task of phase 0 packs
 )
 
 // NewProductPlan returns a plan of products of a matrix A of m×k elements and a matrix B of k×n

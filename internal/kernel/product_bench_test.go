@@ -36,7 +36,7 @@ func benchmarkProduct[T Float](b *testing.B) {
 				b.Run(fmt.Sprintf("float%d/%dx%dx%d%s/%v", 8*sizeOf[T](), m, k, n, name, isa), func(b *testing.B) {
 					shared, local := make([]T, p.SharedScratch()), make([]T, p.LocalScratch())
 					for b.Loop() {
-						p.Run(product[0], product[1], product[2], false, nil, shared, local)
+						p.Run(product[0], product[1], product[2], false, shared, local)
 					}
 					reportFlops(b, m, k, n)
 				})
@@ -60,7 +60,7 @@ func BenchmarkProductMasked(b *testing.B) {
 			p := NewProductPlan[float32](Detect(), a.Rows, a.Cols, y.Cols, rhsMask, outMask)
 			shared, local := make([]float32, p.SharedScratch()), make([]float32, p.LocalScratch())
 			for b.Loop() {
-				p.Run(c, a, y, false, nil, shared, local)
+				p.Run(c, a, y, false, shared, local)
 			}
 			reportFlops(b, a.Rows, a.Cols, y.Cols)
 		})
@@ -87,7 +87,7 @@ func BenchmarkProductThreads(b *testing.B) {
 			for _, local := range locals[:threads] {
 				group.Go(func() {
 					for task := int(next.Add(1)) - 1; task < p.Tasks(phase); task = int(next.Add(1)) - 1 {
-						p.RunTask(phase, task, c, x, y, false, nil, shared, local)
+						p.RunTask(phase, task, c, x, y, false, shared, local)
 					}
 				})
 			}

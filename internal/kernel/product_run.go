@@ -3,13 +3,13 @@ package kernel
 import "fmt"
 
 // RunTask runs one task, 0 <= task < Tasks(phase), of one phase, 0 <= phase < Phases(), of the
-// product c = a·b, or c += a·b if accumulate is true. The epilogue epi may be nil. All tasks of a
-// product must be called with the same arguments, except for local.
+// product c = a·b, or c += a·b if accumulate is true. All tasks of a product must be called with
+// the same arguments, except for local.
 //
 // a and b may have any strides. c must have ColStride 1 and must not overlap a or b. shared must
 // have at least SharedScratch() elements and local at least LocalScratch() elements. Tasks that run
 // at the same time must have different local. RunTask allocates no memory.
-func (p *ProductPlan[T]) RunTask(phase, task int, c, a, b Matrix[T], accumulate bool, epi *Epilogue[T], shared, local []T) {
+func (p *ProductPlan[T]) RunTask(phase, task int, c, a, b Matrix[T], accumulate bool, shared, local []T) {
 	if phase < 0 || phase >= p.Phases() || task < 0 || task >= p.Tasks(phase) {
 		panic(fmt.Sprintf("kernel.ProductPlan.RunTask: no task %d of phase %d", task, phase))
 	}
@@ -28,12 +28,6 @@ func (p *ProductPlan[T]) RunTask(phase, task int, c, a, b Matrix[T], accumulate 
 		return
 	}
 	t := productTask[T]{ProductPlan: p, c: c, a: a, b: b, accumulate: accumulate, packedB: shared}
-	if epi != nil {
-		t.epilogue = *epi
-		if bias := t.epilogue.Bias; bias != nil && len(bias) != p.n {
-			panic(fmt.Sprintf("kernel.ProductPlan.RunTask: bias: want %d elements, got %d", p.n, len(bias)))
-		}
-	}
 	t.row = task / p.colTasks * p.rowsPerTask
 	t.rowEnd = min(t.row+p.rowsPerTask, p.m)
 	t.panel = task % p.colTasks * p.panelsPerTask
@@ -49,10 +43,10 @@ func (p *ProductPlan[T]) RunTask(phase, task int, c, a, b Matrix[T], accumulate 
 }
 
 // Run runs all phases and tasks of a product one after the other.
-func (p *ProductPlan[T]) Run(c, a, b Matrix[T], accumulate bool, epi *Epilogue[T], shared, local []T) {
+func (p *ProductPlan[T]) Run(c, a, b Matrix[T], accumulate bool, shared, local []T) {
 	for phase := range p.Phases() {
 		for task := range p.Tasks(phase) {
-			p.RunTask(phase, task, c, a, b, accumulate, epi, shared, local)
+			p.RunTask(phase, task, c, a, b, accumulate, shared, local)
 		}
 	}
 }
@@ -62,7 +56,6 @@ type productTask[T Float] struct {
 	*ProductPlan[T]
 	c, a, b          Matrix[T]
 	accumulate       bool
-	epilogue         Epilogue[T]
 	row, rowEnd      int
 	panel, panelEnd  int
 	packedA, packedB []T
@@ -80,7 +73,7 @@ func (t *productTask[T]) run() {
 			q := &t.panels[j]
 			if q.firstRow < 0 {
 				if block == 0 {
-					t.clear(q, t.row, t.rowEnd, true)
+					t.clear(q, t.row, t.rowEnd)
 				}
 				continue
 			}
@@ -89,7 +82,6 @@ func (t *productTask[T]) run() {
 			}
 		}
 	}
-	t.finish()
 }
 
 // strip is a span of a panel with the operands of its multiplication.
@@ -129,7 +121,7 @@ func (t *productTask[T]) addSpan(j int, s span, a Matrix[T], first int) {
 		if needed {
 			t.addRows(&st, row, end)
 		} else if s.lo == st.firstRow {
-			t.clear(st.panel, row, end, false)
+			t.clear(st.panel, row, end)
 		}
 		row = end
 	}
@@ -150,9 +142,6 @@ func (t *productTask[T]) addRows(s *strip[T], row, end int) {
 		start, startStride := c, t.c.RowStride
 		if s.lo == s.firstRow && !t.accumulate {
 			start, startStride = nil, 0
-			if t.epilogue.Bias != nil {
-				start = &t.epilogue.Bias[s.col]
-			}
 		}
 		k.run[s.width/t.kernels.lanes-1](tiles, s.hi-s.lo, s.a.element(row-s.aRow, s.aCol), s.a.RowStride, s.a.ColStride,
 			s.b, s.bStride, c, t.c.RowStride, start, startStride, s.cols, s.next, (s.width+tiles-1)/tiles)
@@ -169,45 +158,13 @@ func (t *productTask[T]) panelRow(q *panel, i int) (*T, int) {
 	return &t.packedB[q.packed-t.packedFrom+i*q.width], q.width
 }
 
-// clear sets rows row <= i < end of panel q of C, to which no terms are added, to 0, or to the bias
-// if withBias is true. It leaves them unchanged if the product is added to C.
-func (t *productTask[T]) clear(q *panel, row, end int, withBias bool) {
+// clear sets rows row <= i < end of panel q of C, to which no terms are added, to 0. It leaves them
+// unchanged if the product is added to C.
+func (t *productTask[T]) clear(q *panel, row, end int) {
 	if t.accumulate {
 		return
 	}
 	for i := row; i < end; i++ {
-		piece := t.c.Data[i*t.c.RowStride+q.col:][:q.cols]
-		if withBias && t.epilogue.Bias != nil {
-			copy(piece, t.epilogue.Bias[q.col:])
-		} else {
-			clear(piece)
-		}
-	}
-}
-
-// finish applies the epilogue. It adds the bias only if the product is added to C; otherwise sums
-// have started from the bias.
-func (t *productTask[T]) finish() {
-	addBias := t.accumulate && t.epilogue.Bias != nil
-	if t.epilogue.Then == nil && !addBias {
-		return
-	}
-	col, last := t.panels[t.panel].col, &t.panels[t.panelEnd-1]
-	cols := last.col + last.cols - col
-	step := 1
-	if cols == t.n && t.c.RowStride == t.n && !addBias {
-		step = max(1, thenElements/t.n)
-	}
-	for row := t.row; row < t.rowEnd; row += step {
-		rows := min(step, t.rowEnd-row)
-		piece := t.c.Data[row*t.c.RowStride+col:][:rows*cols]
-		if addBias {
-			for j, x := range t.epilogue.Bias[col:][:cols] {
-				piece[j] += x
-			}
-		}
-		if t.epilogue.Then != nil {
-			t.epilogue.Then(row, col, piece)
-		}
+		clear(t.c.Data[i*t.c.RowStride+q.col:][:q.cols])
 	}
 }

@@ -38,7 +38,7 @@ func randomMatrix[T Float](rng *rand.Rand, rows, cols, layout int) Matrix[T] {
 
 // exactProduct holds the product a·b in float64 and a bound on the rounding errors of its
 // computation in T. The bound is (number of terms + 2) times the unit roundoff times the sum of the
-// absolute values of the terms; 2 stands for the start and the epilogue.
+// absolute values of the terms; 2 stands for the start and a margin.
 type exactProduct struct {
 	value, bound []float64
 	roundoff     float64 // unit roundoff times (number of terms + 2)
@@ -88,7 +88,7 @@ func requireProduct[T Float](t *testing.T, c, start Matrix[T], exact exactProduc
 
 // runProduct runs the tasks of each phase of a product in random order, with scratch memory that is
 // filled with NaN.
-func runProduct[T Float](rng *rand.Rand, p *ProductPlan[T], c, a, b Matrix[T], accumulate bool, epi *Epilogue[T]) {
+func runProduct[T Float](rng *rand.Rand, p *ProductPlan[T], c, a, b Matrix[T], accumulate bool) {
 	shared, local := make([]T, p.SharedScratch()), make([]T, p.LocalScratch())
 	for i := range shared {
 		shared[i] = T(math.NaN())
@@ -98,7 +98,7 @@ func runProduct[T Float](rng *rand.Rand, p *ProductPlan[T], c, a, b Matrix[T], a
 			for i := range local {
 				local[i] = T(math.NaN())
 			}
-			p.RunTask(phase, task, c, a, b, accumulate, epi, shared, local)
+			p.RunTask(phase, task, c, a, b, accumulate, shared, local)
 		}
 	}
 }
@@ -135,40 +135,14 @@ func testProduct[T Float](t *testing.T, isa ISA) {
 		exact := newExactProduct(a, b)
 		start := c
 		start.Data = append([]T(nil), c.Data...)
-		runProduct(rng, p, c, a, b, true, nil)
+		runProduct(rng, p, c, a, b, true)
 		requireProduct(t, c, start, exact, nil, message+", accumulated")
-		runProduct(rng, p, c, a, b, false, nil)
+		runProduct(rng, p, c, a, b, false)
 		requireProduct(t, c, Matrix[T]{}, exact, nil, message)
 		for i := range m {
 			for j := n; j < c.RowStride && i*c.RowStride+j < len(c.Data); j++ {
 				if x := c.Data[i*c.RowStride+j]; x == x {
 					t.Fatalf("%s: gap written", message)
-				}
-			}
-		}
-
-		bias := randomMatrix[T](rng, 1, n, 0)
-		rows := Matrix[T]{bias.Data, m, n, 0, 1}
-		calls := make([]int, m*n)
-		epi := &Epilogue[T]{Bias: bias.Data, Then: func(row, col int, piece []T) {
-			for i := range piece {
-				calls[row*n+col+i]++
-				piece[i] *= 2
-			}
-		}}
-		for _, accumulate := range []bool{false, true} {
-			for i := range c.Data {
-				c.Data[i] = 0
-			}
-			clear(calls)
-			runProduct(rng, p, c, a, b, accumulate, epi)
-			for i := range c.Data {
-				c.Data[i] /= 2
-			}
-			requireProduct(t, c, rows, exact, nil, message+", epilogue")
-			for i, count := range calls {
-				if count != 1 {
-					t.Fatalf("%s: Then was given element %d %d times", message, i, count)
 				}
 			}
 		}
@@ -207,7 +181,7 @@ func TestProductMasks(t *testing.T) {
 				p := NewProductPlan[float32](isa, m, k, n, masks[0], masks[1])
 				require.LessOrEqual(t, p.Work(), m*k*n)
 				message := fmt.Sprintf("[%d, %d]·[%d, %d], kind %d", m, k, k, n, kind)
-				runProduct(rng, p, c, a, b, false, nil)
+				runProduct(rng, p, c, a, b, false)
 				requireProduct(t, c, Matrix[float32]{}, exact, masks[1], message)
 			}
 		}
@@ -232,19 +206,18 @@ func TestRunTaskPanics(t *testing.T) {
 	p := NewProductPlan[float64](Portable, 2, 3, 4, nil, nil)
 	a, b, c := Dense(make([]float64, 6), 2, 3), Dense(make([]float64, 12), 3, 4), Dense(make([]float64, 8), 2, 4)
 	local := make([]float64, p.LocalScratch())
-	run := func(c, a, b Matrix[float64], epi *Epilogue[float64], local []float64) func() {
-		return func() { p.RunTask(0, 0, c, a, b, false, epi, nil, local) }
+	run := func(c, a, b Matrix[float64], local []float64) func() {
+		return func() { p.RunTask(0, 0, c, a, b, false, nil, local) }
 	}
-	require.NotPanics(t, run(c, a, b, nil, local))
-	require.Panics(t, run(c, b, a, nil, local))
-	require.Panics(t, run(c, a, b, nil, nil))
-	require.Panics(t, run(c, a, b, &Epilogue[float64]{Bias: make([]float64, 3)}, local))
+	require.NotPanics(t, run(c, a, b, local))
+	require.Panics(t, run(c, b, a, local))
+	require.Panics(t, run(c, a, b, nil))
 	short := a
 	short.Data = a.Data[:5]
-	require.Panics(t, run(c, short, b, nil, local))
+	require.Panics(t, run(c, short, b, local))
 	wide := c
 	wide.ColStride = 2
-	require.Panics(t, run(wide, a, b, nil, local))
+	require.Panics(t, run(wide, a, b, local))
 	require.Panics(t, func() { NewProductPlan[float64](Portable, 2, 3, 4, make([]bool, 11), nil) })
 }
 
@@ -256,14 +229,14 @@ func TestProductIsDeterministic(t *testing.T) {
 		rng := rand.New(rand.NewPCG(27, 28))
 		const m, k, n = 150, 530, 140
 		a, b, c := newDense[float32](m, k), newDense[float32](k, n), newDense[float32](m, n)
-		runProduct(rng, NewProductPlan[float32](isa, m, k, n, nil, nil), c, a, b, false, nil)
+		runProduct(rng, NewProductPlan[float32](isa, m, k, n, nil, nil), c, a, b, false)
 		for range 20 {
 			row, col := rng.IntN(m), rng.IntN(n)
 			rows, cols := 1+rng.IntN(m-row), 1+rng.IntN(n-col)
 			p := NewProductPlan[float32](isa, rows, k, cols, nil, nil)
 			block := newDense[float32](rows, cols)
 			runProduct(rng, p, block, Matrix[float32]{a.Data[row*k:], rows, k, k, 1},
-				Matrix[float32]{b.Data[col:], k, cols, n, 1}, false, nil)
+				Matrix[float32]{b.Data[col:], k, cols, n, 1}, false)
 			for i := range rows {
 				for j := range cols {
 					require.Equal(t, *c.element(row+i, col+j), *block.element(i, j))

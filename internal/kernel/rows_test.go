@@ -89,10 +89,9 @@ func TestNothingIsAllocated(t *testing.T) {
 		p := NewProductPlan[float32](isa, 130, 300, 70, nil, nil)
 		shared, local := make([]float32, p.SharedScratch()), make([]float32, p.LocalScratch())
 		a, b, c := newDense[float32](130, 300), newDense[float32](300, 70), newDense[float32](130, 70)
-		epi := &Epilogue[float32]{Bias: make([]float32, 70)}
 		v := VectorsOf[float32](isa)
 		require.Zero(t, testing.AllocsPerRun(5, func() {
-			p.Run(c, a, b, false, epi, shared, local)
+			p.Run(c, a, b, false, shared, local)
 			v.MulScalar(c.Data, c.Data, 1e6)
 			v.Sin(c.Data, c.Data)
 		}))

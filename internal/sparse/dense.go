@@ -62,7 +62,7 @@ func (s *Symbolic) factorizeDense(a []float64, n int, w *workspace) (blas64.Tria
 	whole := blas64.Triangular{N: n, Stride: max(n, 1), Data: a, Uplo: blas.Lower, Diag: blas.NonUnit}
 	work, inverse := w.dense.rows, w.dense.inverse
 	run := func(plan *kernel.ProductPlan[float64], to, left, right kernel.Matrix[float64], add bool) {
-		plan.Run(to, left, right, add, nil, w.dense.shared[:plan.SharedScratch()], w.dense.local[:plan.LocalScratch()])
+		plan.Run(to, left, right, add, w.dense.shared[:plan.SharedScratch()], w.dense.local[:plan.LocalScratch()])
 	}
 	for k, p := range s.panels {
 		j := k * denseColumns

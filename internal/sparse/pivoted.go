@@ -100,7 +100,7 @@ func (f *pivoted) update(plan *kernel.ProductPlan[float64], panel []float64) {
 		_ = parallel.Each(context.Background(), plan.Tasks(phase), func(int) func(int) error {
 			local := make([]float64, plan.LocalScratch())
 			return func(task int) error {
-				plan.RunTask(phase, task, left, kernel.Dense(minus, pivotPanel, m).Transpose(), kernel.Dense(panel, pivotPanel, m), true, nil, shared, local)
+				plan.RunTask(phase, task, left, kernel.Dense(minus, pivotPanel, m).Transpose(), kernel.Dense(panel, pivotPanel, m), true, shared, local)
 				return nil
 			}
 		})

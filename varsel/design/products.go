@@ -115,7 +115,7 @@ func (p *Products) storeRows(columns [][]float64) {
 		plan := kernel.NewProductPlan[float64](kernel.Detect(), count, n, width, nil, nil)
 		products, shared, local := make([]float64, count*width), make([]float64, plan.SharedScratch()), make([]float64, plan.LocalScratch())
 		block := kernel.Dense(all()[first*n:(first+width)*n], width, n)
-		plan.Run(kernel.Dense(products, count, width), kernel.Dense(all(), count, n), block.Transpose(), false, nil, shared, local)
+		plan.Run(kernel.Dense(products, count, width), kernel.Dense(all(), count, n), block.Transpose(), false, shared, local)
 		if kept > mostKept {
 			return products
 		}

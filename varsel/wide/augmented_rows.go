@@ -65,7 +65,7 @@ func (w *weightedRows) products(members int) {
 	}
 	plan := kernel.NewProductPlan[float64](kernel.Detect(), members+1, n, count, nil, nil)
 	w.shared, w.local = resized(w.shared, plan.SharedScratch()), resized(w.local, plan.LocalScratch())
-	plan.Run(kernel.Dense(w.ofMembers, members+1, count), kernel.Dense(w.weighted, members+1, n), kernel.Dense(w.rows, n, count), false, nil, w.shared, w.local)
+	plan.Run(kernel.Dense(w.ofMembers, members+1, count), kernel.Dense(w.weighted, members+1, n), kernel.Dense(w.rows, n, count), false, w.shared, w.local)
 	for k := range members {
 		b.rows[k] = append(b.newRow(), w.ofMembers[k*count:(k+1)*count]...)
 	}

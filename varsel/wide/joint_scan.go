@@ -317,7 +317,7 @@ func (t *scanTiles) inners(first, second, count, width int) []float64 {
 	part := func(from, count int) kernel.Matrix[float64] {
 		return kernel.Dense(t.short[from*t.lengths:(from+count)*t.lengths], count, t.lengths)
 	}
-	plan.Run(kernel.Dense(to, count, width), part(first, count), part(second, width).Transpose(), false, nil, t.shared, t.local)
+	plan.Run(kernel.Dense(to, count, width), part(first, count), part(second, width).Transpose(), false, t.shared, t.local)
 	return to
 }
 
