@@ -131,6 +131,10 @@ func (p *Problem) summarizeDraws(draws *Draws, weights []float64, chain, modelDr
 		always[j] = true
 	}
 	var mass float64
+	chains := 0
+	for _, c := range chain {
+		chains = max(chains, c+1)
+	}
 	for i, code := range draws.Codes {
 		if weights[i] == 0 {
 			continue
@@ -158,7 +162,7 @@ func (p *Problem) summarizeDraws(draws *Draws, weights []float64, chain, modelDr
 	var coefficients []Coefficient
 	for j, name := range names {
 		if always[j] || len(included[j].values) > 0 || j < len(coefficientNames) && p.Slots == nil {
-			coefficients = append(coefficients, included[j].summarize(name, mass))
+			coefficients = append(coefficients, included[j].summarize(name, mass, chains))
 		}
 	}
 	return coefficients
@@ -204,9 +208,9 @@ type coefficientDraws struct {
 }
 
 // summarize sorts the draws and returns the posterior of the coefficient. mass is the total weight
-// of the draws of all models. Means and standard deviations are NaN if the draws cannot estimate
-// them (weighted.MomentsOf).
-func (d *coefficientDraws) summarize(name string, mass float64) Coefficient {
+// of the draws of all models, and chains the number of chains. Means and standard deviations are
+// NaN if the draws cannot estimate them (weighted.MomentsOf, weighted.MomentsOfChains).
+func (d *coefficientDraws) summarize(name string, mass float64, chains int) Coefficient {
 	weight, value, share := make([]float64, len(d.values)), make([]float64, len(d.values)), 0.0
 	for i, v := range d.values {
 		weight[i], value[i] = v.Weight, v.Value
@@ -216,7 +220,7 @@ func (d *coefficientDraws) summarize(name string, mass float64) Coefficient {
 	var m weighted.Moments
 	switch {
 	case d.chain != nil:
-		m = weighted.MomentsOfChains(weight, value, d.chain)
+		m = weighted.MomentsOfChains(weight, value, d.chain, chains)
 	case d.expected != nil:
 		m = weighted.MomentsOf(weight, d.expected, d.within, d.modelDraw)
 	default:

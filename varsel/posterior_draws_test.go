@@ -36,7 +36,7 @@ func TestSummarize(t *testing.T) {
 	for range 200 {
 		draws = append(draws, weighted.Value{Value: 2, Weight: 2}, weighted.Value{Value: -1, Weight: 1}, weighted.Value{Value: 3, Weight: 3})
 	}
-	c := (&coefficientDraws{values: draws}).summarize("x", 2000)
+	c := (&coefficientDraws{values: draws}).summarize("x", 2000, 0)
 	require.Equal(t, "x", c.Name)
 	require.InDelta(t, 1.2, float64(c.Mean), 1e-12)
 	require.InDelta(t, 2, float64(c.MeanGivenIn), 1e-12)
@@ -45,7 +45,7 @@ func TestSummarize(t *testing.T) {
 	require.Greater(t, c.SD, c.SDGivenIn)
 	require.Equal(t, []Number{-1, 3, -1, 3}, []Number{c.Q025, c.Q975, c.Q025GivenIn, c.Q975GivenIn})
 
-	c = (&coefficientDraws{}).summarize("x", 2)
+	c = (&coefficientDraws{}).summarize("x", 2, 0)
 	require.EqualValues(t, 0, c.Q975)
 	encoded, err := json.Marshal(c)
 	require.NoError(t, err)
@@ -61,7 +61,7 @@ func TestSummarize(t *testing.T) {
 	for i := range chain {
 		chain[i] = i % 20
 	}
-	c = (&coefficientDraws{values: draws, chain: chain}).summarize("x", 2000)
+	c = (&coefficientDraws{values: draws, chain: chain}).summarize("x", 2000, 20)
 	require.True(t, math.IsNaN(float64(c.SD)) && math.IsNaN(float64(c.SDGivenIn)))
 	require.Positive(t, float64(c.MeanGivenInSE))
 	require.InDelta(t, 1.6/0.6, float64(c.MeanGivenIn), 1)

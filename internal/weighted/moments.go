@@ -11,6 +11,9 @@ import (
 // standard errors. They are NaN if the draws are too few or too unequal to estimate them.
 type Moments struct{ Mean, MeanSE, SD, SDSE float64 }
 
+// unresolved holds the moments that draws cannot estimate.
+var unresolved = Moments{math.NaN(), math.NaN(), math.NaN(), math.NaN()}
+
 const (
 	// mostRelativeError is the largest relative standard error of a standard deviation that is
 	// reported. Above it, not even the first digit is known.
@@ -20,7 +23,7 @@ const (
 	// unreliable themselves, which the verdict on the weights reports. The value is the noise of k̂
 	// for some thousand draws.
 	heavier = 0.1
-	// fewestEffective is the number of effective draws below which MomentsOf estimates nothing. The
+	// fewestEffective is the number of effective draws below which nothing is estimated. The
 	// spread of fewer draws says too little about the error of their mean. With 10 normal draws the
 	// mean is more than 4 standard errors off once in 300 times, and with 20 hardly ever.
 	fewestEffective = 10
@@ -66,7 +69,7 @@ func MomentsOf(weight, value, within []float64, group []int) Moments {
 	g := groupsOf(group, len(weight))
 	n := g.effective(weight)
 	if !(n >= fewestEffective) {
-		return Moments{math.NaN(), math.NaN(), math.NaN(), math.NaN()}
+		return unresolved
 	}
 	m := momentsOf(weight, value, within, g, psis.ReliableFor(g.count+g.empty))
 	if group == nil && within == nil {
@@ -76,14 +79,23 @@ func MomentsOf(weight, value, within []float64, group []int) Moments {
 	return m
 }
 
-// MomentsOfChains estimates moments from draws of several chains. The argument chain holds the
-// number of the chain of each draw, from 0. Standard errors come from the differences between
-// chains, and are NaN for a single chain. There is no limit for k̂, because k̂ cannot distinguish a
-// heavy tail from a small mode that only some chains have visited; callers judge chains by R̂ and
-// effective draws. With 25 chains or more, the standard errors include a part for the tail beyond
-// the draws, from the k̂ of sums over chains.
-func MomentsOfChains(weight, value []float64, chain []int) Moments {
-	return momentsOf(weight, value, nil, groupsOf(chain, len(weight)), math.Inf(1))
+// MomentsOfChains estimates moments from draws of the given number of chains. The argument chain
+// holds the number of the chain of each draw, from 0; chains without draws of the quantity are
+// possible. Standard errors come from the differences between chains, and are NaN for a single
+// chain. There is no limit for k̂, because k̂ cannot distinguish a heavy tail from a small mode
+// that only some chains have visited; callers judge chains by R̂ and effective draws. With 25
+// chains or more, the standard errors include a part for the tail beyond the draws, from the k̂ of
+// sums over chains.
+//
+// All results are NaN if there are fewer than fewestEffective draws, or if the effective number of
+// chains with draws is below half of the chains and below fewestEffective: the differences between
+// so few draws or chains can be zero by chance.
+func MomentsOfChains(weight, value []float64, chain []int, chains int) Moments {
+	g := groupsOf(chain, len(weight))
+	if len(value) < fewestEffective || g.effective(weight) < math.Min(fewestEffective, float64(chains)/2) {
+		return unresolved
+	}
+	return momentsOf(weight, value, nil, g, math.Inf(1))
 }
 
 // Plain estimates moments of grouped draws as MomentsOf does, but reports them even if the draws

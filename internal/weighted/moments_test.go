@@ -187,7 +187,7 @@ func TestMomentsOfChainsHaveTheirErrors(t *testing.T) {
 				value, weight, chain = append(value, x), append(weight, 1), append(chain, c)
 			}
 		}
-		m := MomentsOfChains(weight, value, chain)
+		m := MomentsOfChains(weight, value, chain, chains)
 		ofMean += m.Mean * m.Mean / (m.MeanSE * m.MeanSE) / studies
 		ofSD += (m.SD - 1) * (m.SD - 1) / (m.SDSE * m.SDSE) / studies
 	}
@@ -198,10 +198,33 @@ func TestMomentsOfChainsHaveTheirErrors(t *testing.T) {
 // TestMomentsOfOneChain checks that the standard errors of a single chain are NaN, even if the
 // chain does not have the number 0.
 func TestMomentsOfOneChain(t *testing.T) {
-	m := MomentsOfChains([]float64{1, 1, 1, 1}, []float64{1, 2, 4, 5}, []int{2, 2, 2, 2})
+	m := MomentsOfChains(slices.Repeat([]float64{1}, 12), slices.Repeat([]float64{1, 2, 4, 5}, 3), slices.Repeat([]int{2}, 12), 1)
 	require.Equal(t, 3.0, m.Mean)
 	require.True(t, math.IsNaN(m.MeanSE) && math.IsNaN(m.SDSE))
 	require.False(t, math.IsNaN(m.SD))
+}
+
+// TestMomentsOfFewVisits checks that moments are NaN if only one draw, two draws or one of 16
+// chains has the quantity: their differences are zero or tiny, and so would be the standard errors.
+func TestMomentsOfFewVisits(t *testing.T) {
+	for name, c := range map[string]struct {
+		value []float64
+		chain []int
+	}{
+		"one draw": {[]float64{3}, []int{5}}, "two draws": {[]float64{3, 4}, []int{5, 9}},
+		"one chain": {slices.Repeat([]float64{3, 4}, 10), slices.Repeat([]int{5}, 20)},
+	} {
+		m := MomentsOfChains(slices.Repeat([]float64{1}, len(c.value)), c.value, c.chain, 16)
+		require.True(t, math.IsNaN(m.Mean) && math.IsNaN(m.MeanSE) && math.IsNaN(m.SD) && math.IsNaN(m.SDSE), name)
+	}
+	var value []float64
+	var chain []int
+	for c := range 16 {
+		value, chain = append(value, float64(c), float64(c)+0.5), append(chain, c, c)
+	}
+	m := MomentsOfChains(slices.Repeat([]float64{1}, 32), value, chain, 16)
+	require.InDelta(t, 7.75, m.Mean, 1e-12)
+	require.Positive(t, m.SDSE)
 }
 
 // If a quantity has an infinite variance, the standard error of its mean includes a part for the
