@@ -9,7 +9,6 @@ import (
 	"gonum.org/v1/gonum/mat"
 	"gonum.org/v1/gonum/stat/combin"
 
-	"github.com/transdim/vti/internal/line"
 	"github.com/transdim/vti/internal/logsum"
 	"github.com/transdim/vti/internal/parallel"
 )
@@ -89,8 +88,8 @@ func (p *regressionProblem) mostPredictors() int {
 }
 
 // blocksOf returns the sets of predictors that are connected by the argument meet, which reports
-// whether two coordinates depend on each other. It returns an error if a predictor depends on one
-// of the coordinates that are always in the model, or has more than one column.
+// whether two coordinates depend on each other. It returns an error if a predictor has more than
+// one column.
 func (p *regressionProblem) blocksOf(meet func(a, b int) bool) (blocks [][]int, err error) {
 	for g, columns := range p.groups {
 		if len(columns) != 1 {
@@ -110,8 +109,8 @@ func (p *regressionProblem) blocksOf(meet func(a, b int) bool) (blocks [][]int, 
 	return blocks, nil
 }
 
-// crossed returns xᵢᵀxⱼ of all columns divided by their norms.
-func (p *regressionProblem) crossed() *mat.Dense {
+// cosines returns xᵢᵀxⱼ of all columns i and j, divided by their norms [D, D].
+func (p *regressionProblem) cosines() *mat.Dense {
 	var gram mat.Dense
 	gram.Mul(p.x.T(), p.x)
 	_, dim := p.x.Dims()
@@ -123,22 +122,23 @@ func (p *regressionProblem) crossed() *mat.Dense {
 	return &gram
 }
 
-// orthogonal is the largest correlation of columns that count as orthogonal.
+// orthogonal is the largest absolute cosine of columns that count as orthogonal, and the size of
+// rounding errors of entries and singular values.
 const orthogonal = 1e-9
 
 // gaussianBlocks returns the exact posterior under normal noise if the predictors are in blocks
 // whose columns are orthogonal to the columns of other blocks and to those in every model. The
 // common number is log σ.
 func (p *regressionProblem) gaussianBlocks() (*exactPosterior, error) {
-	gram := p.crossed()
+	cosines := p.cosines()
 	for _, a := range p.always {
 		for _, columns := range p.groups {
-			if math.Abs(gram.At(a, columns[0])) > orthogonal {
+			if math.Abs(cosines.At(a, columns[0])) > orthogonal {
 				return nil, fmt.Errorf("blocks: columns %d and %d are not orthogonal", a, columns[0])
 			}
 		}
 	}
-	blocks, err := p.blocksOf(func(a, b int) bool { return math.Abs(gram.At(a, b)) > orthogonal })
+	blocks, err := p.blocksOf(func(a, b int) bool { return math.Abs(cosines.At(a, b)) > orthogonal })
 	if err != nil {
 		return nil, err
 	}
@@ -181,6 +181,7 @@ func (c *conjugate) gain(logSigma float64) (sum float64) {
 	return sum
 }
 
+// columns returns the coordinates of predictors.
 func (p *regressionProblem) columns(predictors []int) (columns []int) {
 	for _, g := range predictors {
 		columns = append(columns, p.groups[g]...)
@@ -262,7 +263,8 @@ func multiplied(a, b []float64, most int) []float64 {
 	return product
 }
 
-// withPrior returns the log evidence of models with more predictors than those of the polynomial.
+// withPrior returns the log sum over a polynomial's powers k of its coefficient times the prior
+// probability of a model with k predictors and the given number of more predictors.
 func (p *regressionProblem) withPrior(polynomial []float64, more int) float64 {
 	sum := math.Inf(-1)
 	for size, term := range polynomial {
@@ -298,74 +300,4 @@ func (b *blockwise) posterior(m modelMoments, err error) (*exactPosterior, error
 		out.meanIn[dim], out.sdIn[dim] = m.mean[last], math.Sqrt(m.variance[last])
 	}
 	return out, nil
-}
-
-// rowBlocks returns the exact posterior under a concave log likelihood if the predictors are in
-// blocks whose columns are zero in the rows of other blocks. The common number is the intercept.
-func (p *regressionProblem) rowBlocks(row rowDensity) (*exactPosterior, error) {
-	n, _ := p.x.Dims()
-	if len(p.always) != 1 || p.level != nil {
-		return nil, fmt.Errorf("blocks: got %d coefficients in every model, want an intercept only", len(p.always))
-	}
-	intercept := p.always[0]
-	rows := make([][]int, len(p.priorSD)) // rows in which a column is not zero
-	for j := range rows {
-		for i := range n {
-			if math.Abs(p.x.At(i, j)) > orthogonal {
-				rows[j] = append(rows[j], i)
-			}
-		}
-	}
-	blocks, err := p.blocksOf(func(a, b int) bool {
-		return slices.ContainsFunc(rows[a], func(i int) bool { _, in := slices.BinarySearch(rows[b], i); return in })
-	})
-	if err != nil {
-		return nil, err
-	}
-	inBlock := make([][]int, len(blocks))
-	outside := make([]bool, n)
-	for i := range outside {
-		outside[i] = true
-	}
-	for k, block := range blocks {
-		for _, j := range p.columns(block) {
-			inBlock[k] = append(inBlock[k], rows[j]...)
-		}
-		slices.Sort(inBlock[k])
-		inBlock[k] = slices.Compact(inBlock[k])
-		for _, i := range inBlock[k] {
-			outside[i] = false
-		}
-	}
-	eta := func(i int, x float64) float64 {
-		if p.offset != nil {
-			x += p.offset[i]
-		}
-		return x
-	}
-	b, err := p.newBlockwise(blocks, func(x float64) float64 {
-		sum := logNormal(x, p.priorMean[intercept], p.priorSD[intercept])
-		for i, y := range p.y {
-			if outside[i] {
-				value, _, _ := row(y, eta(i, x))
-				sum += value
-			}
-		}
-		return sum
-	}, func(k int, predictors []int) (func(float64) (modelMoments, error), error) {
-		c, err := p.projected(inBlock[k], p.columns(predictors))
-		return func(x float64) (modelMoments, error) {
-			return c.integrate(row, func(i int) float64 { return eta(i, x) })
-		}, err
-	})
-	if err != nil {
-		return nil, err
-	}
-	peak, axes, err := p.laplace(p.always, row)
-	if err != nil {
-		return nil, err
-	}
-	width := math.Abs(axes.At(0, 0)) // standard deviation of the Laplace approximation without predictors
-	o := line.Options{From: peak[0] - 3*width, To: peak[0] + 3*width, Step: width, Depth: 16, Tolerance: 1e-3}
-	return b.posterior(over(o, b.given, nil))
 }

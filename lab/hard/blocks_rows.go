@@ -4,11 +4,14 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/integrate/quad"
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/transdim/vti/internal/apply"
+	"github.com/transdim/vti/internal/line"
 	"github.com/transdim/vti/internal/mode"
 )
 
@@ -18,6 +21,62 @@ const (
 	mostDirections = 2
 	hermiteNodes   = 16
 )
+
+// rowBlocks returns the exact posterior under a concave log likelihood if the predictors are in
+// blocks whose columns are zero in the rows of other blocks. The common number is the intercept.
+func (p *regressionProblem) rowBlocks(row rowDensity) (*exactPosterior, error) {
+	n, _ := p.x.Dims()
+	if len(p.always) != 1 || p.level != nil {
+		return nil, fmt.Errorf("blocks: got %d coefficients in every model, want an intercept only", len(p.always))
+	}
+	intercept := p.always[0]
+	rows := apply.UpTo(len(p.priorSD), func(j int) []int { // rows in which a column is not zero
+		return apply.Where(n, func(i int) bool { return math.Abs(p.x.At(i, j)) > orthogonal })
+	})
+	blocks, err := p.blocksOf(func(a, b int) bool {
+		return slices.ContainsFunc(rows[a], func(i int) bool { _, in := slices.BinarySearch(rows[b], i); return in })
+	})
+	if err != nil {
+		return nil, err
+	}
+	inBlock := apply.To(blocks, func(block []int) []int {
+		return apply.Where(n, func(i int) bool {
+			return slices.ContainsFunc(p.columns(block), func(j int) bool { return slices.Contains(rows[j], i) })
+		})
+	})
+	outside := apply.Where(n, func(i int) bool {
+		return !slices.ContainsFunc(inBlock, func(rows []int) bool { return slices.Contains(rows, i) })
+	})
+	eta := func(i int, x float64) float64 {
+		if p.offset != nil {
+			x += p.offset[i]
+		}
+		return x
+	}
+	b, err := p.newBlockwise(blocks, func(x float64) float64 {
+		sum := logNormal(x, p.priorMean[intercept], p.priorSD[intercept])
+		for _, i := range outside {
+			value, _, _ := row(p.y[i], eta(i, x))
+			sum += value
+		}
+		return sum
+	}, func(k int, predictors []int) (func(float64) (modelMoments, error), error) {
+		c, err := p.projected(inBlock[k], p.columns(predictors))
+		return func(x float64) (modelMoments, error) {
+			return c.integrate(row, func(i int) float64 { return eta(i, x) })
+		}, err
+	})
+	if err != nil {
+		return nil, err
+	}
+	peak, axes, err := p.laplace(p.always, row)
+	if err != nil {
+		return nil, err
+	}
+	width := math.Abs(axes.At(0, 0)) // standard deviation of the Laplace approximation without predictors
+	o := line.Options{From: peak[0] - 3*width, To: peak[0] + 3*width, Step: width, Depth: 16, Tolerance: 1e-3}
+	return b.posterior(over(o, b.given, nil))
+}
 
 // projected is a model of a block of rows. The linear predictor depends on coefficients θ in a few
 // directions only: with prior standard deviations T, the singular values X T = U D Vᵀ give
@@ -91,8 +150,9 @@ func (c *projected) logPosterior(row rowDensity, offset func(i int) float64, z, 
 	return sum
 }
 
-// integrate returns the log evidence of the rows and the moments of the coefficients, by
-// Gauss-Hermite quadrature along the axes of the Laplace approximation.
+// integrate returns the log evidence of the rows given offset, the linear predictor of a row
+// without the block, and the moments of the coefficients. It uses Gauss-Hermite quadrature along
+// the axes of the Laplace approximation.
 func (c *projected) integrate(row rowDensity, offset func(i int) float64) (modelMoments, error) {
 	if len(c.columns) == 0 {
 		sum := 0.0

@@ -23,7 +23,7 @@
 //	gprior.go           exact posteriors of Gaussian regressions with a g-prior
 //	average.go          means and variances of mixtures, by normalised weights
 //	blocks.go           exact posteriors of many predictors in independent blocks
-//	blocks_rows.go      integrals over the coefficients of a block of rows
+//	blocks_rows.go      the same for logistic and Poisson regressions, whose blocks share no row
 //	robust.go           exact posteriors of robust regressions of few rows
 //	quadrature.go       exact posteriors of regressions with few parameters and one mode
 //	shaped.go           exact posteriors of regressions with a shape, a precision or odds of zero
