@@ -65,4 +65,8 @@ func TestSummarize(t *testing.T) {
 	require.True(t, math.IsNaN(float64(c.SD)) && math.IsNaN(float64(c.SDGivenIn)))
 	require.Positive(t, float64(c.MeanGivenInSE))
 	require.InDelta(t, 1.6/0.6, float64(c.MeanGivenIn), 1)
+
+	// A coefficient that only one of 20 chains holds has no moments.
+	c = (&coefficientDraws{values: draws[:100], chain: make([]int, 100)}).summarize("x", 2000, 20)
+	require.True(t, math.IsNaN(float64(c.MeanGivenIn)) && math.IsNaN(float64(c.SDGivenIn)))
 }

@@ -145,9 +145,9 @@ type ModelReport struct {
 // Coefficient is the posterior of one coefficient on the scale of the table. Mean, SD and the
 // quantiles Q025 and Q975 are averaged over models; the coefficient is zero in models without it.
 // The fields with GivenIn in their names describe the coefficient given that it is in the model.
-// Means and sds are null if draws do not resolve them, for example if the tail is too heavy. The
-// Monte Carlo standard errors MeanGivenInSE and SDGivenInSE are 0 for an exact answer, and null for
-// draws of chains.
+// Means and sds are null if draws do not resolve them, for example if the tail is too heavy or if
+// few draws or few chains hold the coefficient. The Monte Carlo standard errors MeanGivenInSE and
+// SDGivenInSE are 0 for an exact answer, and null for a single chain.
 type Coefficient struct {
 	// Predictor is the predictor of the coefficient. It is absent for a coefficient that is in
 	// every model.
