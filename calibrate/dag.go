@@ -143,7 +143,7 @@ func (d Dag) drawNumbers(parents []int, weights *mat.Dense, random *rand.Rand) [
 // drawLinear draws the column of a node with the given level, given its parents, and the weights of
 // the parents.
 func drawLinear(parents [][]float64, rows int, level, sigma, priorSD float64, random *rand.Rand) (column, weights []float64) {
-	column = apply.UpTo(rows, func(i int) float64 { return level + sigma*random.NormFloat64() })
+	column = apply.UpTo(rows, func(int) float64 { return level + sigma*random.NormFloat64() })
 	for _, parent := range parents {
 		w := priorSD * random.NormFloat64()
 		weights = append(weights, w)

@@ -34,7 +34,7 @@ func (h Hbm) drawUnordered(t *hbmTable, mean, xSD float64, random *rand.Rand) {
 	for k, label := range drawnLevels {
 		slope := half(cmp.Or(options.CoefficientScale, 1.5) / xSD)
 		level := half(cmp.Or(options.InterceptScale, InterceptSD)) - slope*mean
-		groups := apply.UpTo(len(t.levels), func(g int) float64 { return half(t.spread) })
+		groups := apply.UpTo(len(t.levels), func(int) float64 { return half(t.spread) })
 		for i, x := range t.x {
 			scores[k] = append(scores[k], level+slope*x+groups[t.group[i]])
 		}

@@ -68,7 +68,7 @@ func (c *MixedColumn) draw(parents []MixedColumn, rows int, random *rand.Rand) {
 		c.Values, _ = drawBGe(effects, numbers, rows, random)
 		return
 	}
-	logits := apply.UpTo(rows, func(i int) []float64 { return make([]float64, c.Levels) })
+	logits := apply.UpTo(rows, func(int) []float64 { return make([]float64, c.Levels) })
 	add := func(column []float64, variance float64) {
 		mean := stat.Mean(column, nil)
 		for level := range c.Levels {

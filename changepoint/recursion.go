@@ -162,7 +162,7 @@ func logDot(a, b []float64) float64 {
 
 // matrix returns a table filled with −Inf.
 func matrix(rows, columns int) [][]float64 {
-	return apply.UpTo(rows, func(i int) []float64 { return slices.Repeat([]float64{math.Inf(-1)}, columns) })
+	return apply.UpTo(rows, func(int) []float64 { return slices.Repeat([]float64{math.Inf(-1)}, columns) })
 }
 
 // logChoose returns the log of the binomial coefficient C(n, k), −Inf where it is 0.

@@ -55,7 +55,7 @@ func (f *amortizedFamily) prepare(ctx gocontext.Context, device *gpu.Device) (er
 
 // draw draws a model from the prior for each data set.
 func (f *amortizedFamily) draw(random *rand.Rand) [][]int32 {
-	return apply.UpTo(f.config.Amortize, func(i int) []int32 { return space.Decode(f.space.Cards(), pick.Log(f.logPrior, random.Float64()), nil) })
+	return apply.UpTo(f.config.Amortize, func(int) []int32 { return space.Decode(f.space.Cards(), pick.Log(f.logPrior, random.Float64()), nil) })
 }
 
 // Batch implements [vti.BatchedFlow].

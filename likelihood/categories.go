@@ -67,7 +67,7 @@ type Expansion struct {
 func NewExpansion(c Categories, n int) *Expansion {
 	m, p := c.Predictors(), c.Parameters()
 	rows := func(count int) [][]float64 {
-		return apply.UpTo(count, func(i int) []float64 { return make([]float64, n) })
+		return apply.UpTo(count, func(int) []float64 { return make([]float64, n) })
 	}
 	return &Expansion{rows(m), rows(m * m), rows(m * p), make([]float64, p), make([]float64, p*p), make([]float64, p*p)}
 }

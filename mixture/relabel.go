@@ -35,7 +35,7 @@ func (p *Problem) relabel(draws []kept) []kept {
 		}
 	}
 	// Component orders[d][j] of draw d gets the label j.
-	orders := apply.UpTo(len(draws), func(d int) []int { return rank.UpTo(k) })
+	orders := apply.UpTo(len(draws), func(int) []int { return rank.UpTo(k) })
 	for range relabelRounds {
 		logMean := make([][]float64, k)
 		for j := range logMean {

@@ -258,7 +258,7 @@ func (x *Visited) fitTo(ctx context.Context, asItems items, chains *keptChains, 
 	random := x.random(stream + "/fit")
 	seen := seenBy(x, chains.looked)
 	fit := func() fittedModels {
-		centres := apply.UpTo(min(fittedCentres, len(even)), func(k int) []int32 { return even[random.IntN(len(even))] })
+		centres := apply.UpTo(min(fittedCentres, len(even)), func(int) []int32 { return even[random.IntN(len(even))] })
 		return fittedModels{asItems, x.members(), modeldist.FitConditionals(even, chains.Weights(), least), modeldist.NewNeighbours(centres, chains.Weights()), seen}
 	}
 	first := fit()

@@ -121,7 +121,7 @@ type walk struct {
 func (k *knots) visitFrom(ctx gocontext.Context, candidate int, visit func(set []int, log float64)) error {
 	w := &walk{knots: k, ctx: ctx, visit: visit}
 	for range k.most + 1 {
-		level := apply.UpTo(len(k.places), func(j int) []float64 { return make([]float64, len(k.response)) })
+		level := apply.UpTo(len(k.places), func(int) []float64 { return make([]float64, len(k.response)) })
 		w.columns, w.squares = append(w.columns, level), append(w.squares, make([]float64, len(k.places)))
 	}
 	for j, c := range k.columns {

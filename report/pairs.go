@@ -24,7 +24,7 @@ type pair struct {
 // pairsOf counts the draws in which two of the predictors are both in the model, for all pairs.
 func (v *selection) pairsOf(predictors []int) [][]pair {
 	n := len(predictors)
-	together := apply.UpTo(n, func(k int) []float64 { return make([]float64, n) })
+	together := apply.UpTo(n, func(int) []float64 { return make([]float64, n) })
 	for i := range v.draws.Len() {
 		var in []int
 		for _, predictor := range v.members(i) {

@@ -130,7 +130,7 @@ func (p *Process) Predict(first int, mean, sd []float64) {
 // independently given these.
 func (p *Process) Draw(random *rand.Rand, dst []float64) {
 	// Each chunk has a separate random stream, so that the number of threads does not matter.
-	seeds := apply.UpTo((len(dst)+chunk-1)/chunk, func(i int) uint64 { return random.Uint64() })
+	seeds := apply.UpTo((len(dst)+chunk-1)/chunk, func(int) uint64 { return random.Uint64() })
 	if p.lower == nil {
 		for m := range dst {
 			dst[m] = random.NormFloat64()

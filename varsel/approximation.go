@@ -56,7 +56,7 @@ func (f *approximation) atPeak(t *Target) error {
 	}
 	f.logScale, f.curvature = posterior.Peak()
 	posterior.Mode(f.logScale, f.theta)
-	weights := apply.UpTo(len(t.Responses.Y), func(i int) float64 { return math.Exp(-2 * f.logScale) })
+	weights := apply.UpTo(len(t.Responses.Y), func(int) float64 { return math.Exp(-2 * f.logScale) })
 	f.precision, f.linear = f.NormalEquations(weights, t.Responses.Y)
 	return nil
 }

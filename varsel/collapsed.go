@@ -86,7 +86,7 @@ func (c *collapsed) Prior(random *rand.Rand) (rjmcmc.CollapsedState, error) {
 	if err != nil {
 		return nil, err
 	}
-	outlier := apply.UpTo(len(c.rows), func(i int) bool { return random.Float64() < math.Exp(c.target.Outliers.LogShare[1]) })
+	outlier := apply.UpTo(len(c.rows), func(int) bool { return random.Float64() < math.Exp(c.target.Outliers.LogShare[1]) })
 	return c.state(code, outlier)
 }
 

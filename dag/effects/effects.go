@@ -141,7 +141,7 @@ func ExactMoments(p *score.Problem, posterior score.Mixture) EdgeMoments {
 		return nil
 	}
 	type moments struct{ means, variances []float64 }
-	known := apply.UpTo(p.Data.Nodes(), func(j int) map[dgraph.Set]moments { return map[dgraph.Set]moments{} })
+	known := apply.UpTo(p.Data.Nodes(), func(int) map[dgraph.Set]moments { return map[dgraph.Set]moments{} })
 	forms, ofNodes := p.Forms(), posterior.OfNodes(p.Data.Nodes())
 	familyMoments := func(f dgraph.Family) moments {
 		moments, ok := known[f.Node][f.Parents]
@@ -249,7 +249,7 @@ func CheckNodes(p *score.Problem, ctx gocontext.Context, posterior score.Mixture
 		counted := p.Data.CountedRows(j)
 		fitted := make([]float64, len(counted))
 		residuals := make([]float64, len(counted))
-		replicated := apply.UpTo(checkReplicates, func(r int) [3]float64 { return statistics(stream.Normals(random, len(counted))) })
+		replicated := apply.UpTo(checkReplicates, func(int) [3]float64 { return statistics(stream.Normals(random, len(counted))) })
 		families := posterior.Draws(random, ofNodes[j])
 		for range checkDraws {
 			theta, _ := source(families())

@@ -266,7 +266,7 @@ func (g *Graph) FewestReversals() (edges int, ok bool) {
 
 // Zeros returns an n by n matrix of zeros.
 func Zeros(n int) [][]float64 {
-	return apply.UpTo(n, func(i int) []float64 { return make([]float64, n) })
+	return apply.UpTo(n, func(int) []float64 { return make([]float64, n) })
 }
 
 // Square returns x².

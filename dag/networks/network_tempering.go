@@ -46,7 +46,7 @@ func (i island) moves(place int) float64 { return float64(islandCost(i.Level) <<
 func (n *networkFamily) temper(random *rand.Rand, l sem.Layout, f dgraph.Family, chains, sweeps int) island {
 	var out island
 	mover := n.newMover(random)
-	states := apply.UpTo(chains, func(i int) *networkState { return mover.emptyState() })
+	states := apply.UpTo(chains, func(int) *networkState { return mover.emptyState() })
 	particles := make([]networkPoint, chains*sweeps)
 	for i := range particles {
 		mover.drawPrior(states[0])

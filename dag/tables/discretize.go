@@ -144,7 +144,7 @@ func joinClasses(j int, cuts []float64, codes [][]int, count int) []float64 {
 		if i == j {
 			continue
 		}
-		counts := apply.UpTo(len(cuts)+1, func(k int) []float64 { return make([]float64, slices.Max(other)+1) })
+		counts := apply.UpTo(len(cuts)+1, func(int) []float64 { return make([]float64, slices.Max(other)+1) })
 		for row, code := range other {
 			counts[codes[j][row]][code]++
 		}

@@ -66,7 +66,7 @@ type slicedGrouping struct {
 
 // keys returns the key of the group of each row of a slice: the numbers of its labels.
 func (s *slicedTable) keys(t *table.Table, g *slicedGrouping) ([]cellKey, error) {
-	keys := apply.UpTo(t.Rows(), func(i int) cellKey { return cellKey{-1, -1, -1, -1} })
+	keys := apply.UpTo(t.Rows(), func(int) cellKey { return cellKey{-1, -1, -1, -1} })
 	for k, v := range g.group {
 		column, err := t.Lookup(v.Column)
 		if err != nil {

@@ -258,7 +258,7 @@ func (l *laplaceEffects) tuneAt(mask []bool, theta []float64, random *rand.Rand)
 	if !ok {
 		return &nearby
 	}
-	weights := apply.UpTo(laplacePilot, func(k int) float64 { return p.logWeight(l.noise(random)) })
+	weights := apply.UpTo(laplacePilot, func(int) float64 { return p.logWeight(l.noise(random)) })
 	variance := laplacePilot/logsum.Effective(weights) - 1 // relative to the square of the mean
 	if pairs := math.Ceil(variance / laplaceVariance); pairs < laplaceMostPairs {
 		nearby.drawnPairs = max(1, int(pairs))

@@ -91,7 +91,7 @@ func (e *Evaluator) DrawCodesFrom(name string, models ModelDistribution, random 
 		return nil, err
 	}
 	batch, sites, _ := e.Sizes()
-	uniforms := apply.UpTo(batch*sites, func(i int) float64 { return random.Float64() })
+	uniforms := apply.UpTo(batch*sites, func(int) float64 { return random.Float64() })
 	outputs, err := e.Run(name, func(ctx *context.Context, uniforms *Node) []*Node {
 		return []*Node{models.Sample(ctx.In(ModelScope), uniforms)}
 	}, tensors.FromFlatDataAndDimensions(uniforms, batch, sites))

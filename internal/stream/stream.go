@@ -42,7 +42,7 @@ func Source(root uint64, name string) *rand.PCG {
 
 // Normals returns n standard normal draws.
 func Normals(random *rand.Rand, n int) []float64 {
-	return apply.UpTo(n, func(i int) float64 { return random.NormFloat64() })
+	return apply.UpTo(n, func(int) float64 { return random.NormFloat64() })
 }
 
 // Uniform draws values in [0, 1) of the given shape inside graph g and advances the stream's state

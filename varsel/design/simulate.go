@@ -159,7 +159,7 @@ const simulatedCategories = 4
 // categories draws categories without an order. Each predictor with an effect belongs to one
 // category, in turn: it changes the log odds of one category against all others.
 func (d *SimulatedData) categories(rows int, random *rand.Rand) []float64 {
-	scores := apply.UpTo(simulatedCategories, func(k int) []float64 { return make([]float64, rows) })
+	scores := apply.UpTo(simulatedCategories, func(int) []float64 { return make([]float64, rows) })
 	for e := range d.Effects {
 		effect, category := &d.Effects[e], e%simulatedCategories
 		effect.Category = &category
