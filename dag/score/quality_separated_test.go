@@ -39,7 +39,7 @@ func TestQualityOfSeparatedLevels(t *testing.T) {
 			if f.Node == 0 && scores.LogEvidence[k] > best-window {
 				family := form.family(f.Parents)
 				center, factor, _ := family.mode()
-				scores.LogEvidence[k] = family.rays(center, factor).estimateEvidence(randomOf(77), lines, lines).value
+				scores.LogEvidence[k] = estimateEvidence(randomOf(77), family.rays(center, factor).pair, lines, lines).value
 			}
 		}
 		after, err := NewPosterior(t.Context(), p.Structure, scores, nil)
