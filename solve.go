@@ -72,9 +72,10 @@ func (s *solver) open(ctx context.Context, anchor bool) (err error) {
 
 func (s *solver) solve(ctx context.Context) (*Solution, error) {
 	s.since = time.Now()
+	var answered plan // before the stage that gave the best answer
 	for {
 		var err error
-		before := s.plan
+		before, best := s.plan, s.best
 		switch s.plan.Next {
 		case collapsing:
 			err = s.collapse(ctx)
@@ -90,14 +91,17 @@ func (s *solver) solve(ctx context.Context) (*Solution, error) {
 		if err != nil {
 			return nil, err
 		}
+		if s.best != best {
+			answered = before
+		}
 		if s.plan.Next == finished {
-			return s.finish(before)
+			return s.finish(answered)
 		}
 	}
 }
 
-// finish stores the posterior, with the plan before the last round, so that a resumed run repeats
-// the last certificate.
+// finish stores the posterior, with the plan before the stage that gave the best answer, so that a
+// resumed run repeats that stage.
 func (s *solver) finish(before plan) (*Solution, error) {
 	s.t.Deferred = nil // the answer did not need it
 	done := s.plan

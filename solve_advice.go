@@ -35,7 +35,7 @@ func (s *solver) nextWork(last SolveRound, perStep, perDraw float64) string {
 			part = budget.Births
 		}
 		limit := s.time.Of(part).Round(time.Second / 10)
-		return fmt.Sprintf("more time: populations and chains over models and latent variables, which need no training, were stopped after %v", limit)
+		return fmt.Sprintf("more time: chains over models, which need no training, were stopped after %v", limit)
 	case s.t.engine.Known.Evidences != nil && !s.plan.ByDraws && s.plan.Unhelpful < patience:
 		return "another fit of q(m) to the models found, and weights of new draws" + about(s.longest()) + s.lacking()
 	case s.t.step < steps && s.plan.Unhelpful < patience:

@@ -102,7 +102,7 @@ func (s *solver) chainsOverModels(ctx context.Context, stream, description strin
 	}
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
-		s.plan.CutShort = !s.t.engine.MayBear()
+		s.plan.CutShort = true
 		return s.setStage(checking, work, "that took too long", next)
 	case err != nil:
 		return s.setStage(checking, work, "that failed ("+err.Error()+")", next)
@@ -114,6 +114,10 @@ func (s *solver) chainsOverModels(ctx context.Context, stream, description strin
 	s.report(w, true)
 	if s.best, s.last = w, w; c.Verdict == Trusted {
 		return s.setStage(finished, Weighing, "done", c.Verdict.String())
+	}
+	if limited.Err() != nil { // weights would need a q(m) that is fitted to the chains
+		s.plan.CutShort = true
+		return s.setStage(finished, Weighing, "the time is over", c.Verdict.String())
 	}
 	return s.setStage(checking, work, c.Reasons[0], next)
 }
@@ -331,7 +335,8 @@ func (s *solver) certify(ctx context.Context) error {
 	now := s.report(c, true)
 	collapse := c.Verdict != Trusted && s.mayCollapse()
 	s.plan.Full++
-	if s.best = c; collapse {
+	s.keep(c)
+	if collapse {
 		return s.setStage(collapsing, Weighing, c.Reasons[0], "no parameters")
 	}
 	lacks := ""
@@ -356,6 +361,14 @@ func (s *solver) certify(ctx context.Context) error {
 		return s.refit(ctx, visited, why)
 	}
 	return s.trainNext(why)
+}
+
+// keep makes c the best answer, unless c failed and an earlier answer is doubtful, such as one of
+// chains that were cut short.
+func (s *solver) keep(c *weighing) {
+	if s.best == nil || s.best.Verdict != Doubtful || c.Verdict != Failed {
+		s.best = c
+	}
 }
 
 // mostMore is the largest factor by which the number of draws of a trusted certificate may grow if

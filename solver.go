@@ -133,8 +133,7 @@ type plan struct {
 	Unfitted int `json:",omitempty"`
 	// Born reports whether certification by birth-death chains has been tried.
 	Born bool `json:",omitempty"`
-	// CutShort reports whether certification by the collapsed posterior, with parameters integrated
-	// out, was ended by the time limit.
+	// CutShort reports whether certification by chains over models was ended by the time limit.
 	CutShort bool `json:",omitempty"`
 	// Last reports whether the next full certificate is the last: nothing else is left to try.
 	Last bool

@@ -120,3 +120,21 @@ func TestLastCertificateFollowsTraining(t *testing.T) {
 	require.Equal(t, certifying, s.plan.Next)
 	require.Contains(t, s.plan.Why, "the time for training is over")
 }
+
+// A certificate that failed does not take the place of a doubtful one; any other does.
+func TestDoubtfulAnswerStays(t *testing.T) {
+	of := func(verdict Verdict) *weighing { return &weighing{Certificate: &Certificate{Verdict: verdict}} }
+	for _, c := range []struct {
+		best, next Verdict
+		stays      bool
+	}{{Doubtful, Failed, true}, {Failed, Failed, false}, {Doubtful, Doubtful, false}, {Trusted, Failed, false}, {Failed, Doubtful, false}} {
+		s := &solver{best: of(c.best)}
+		before, next := s.best, of(c.next)
+		s.keep(next)
+		require.Equal(t, c.stays, s.best == before, c)
+		require.Equal(t, c.stays, s.best != next, c)
+	}
+	s, first := &solver{}, of(Failed)
+	s.keep(first)
+	require.Same(t, first, s.best)
+}

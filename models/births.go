@@ -7,6 +7,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 
 	"github.com/transdim/vti/internal/apply"
+	"github.com/transdim/vti/internal/budget"
 	"github.com/transdim/vti/internal/english"
 	"github.com/transdim/vti/rjmcmc"
 	"github.com/transdim/vti/space"
@@ -30,6 +31,10 @@ const (
 	// checkingRHat and checkingESS are the R-hat and the number of effective draws at which the
 	// tempered chains end, which check the answer.
 	checkingRHat, checkingESS = 1.03, 400
+	// Chains that would take longer than longShare of the remaining time end there, and the tempered
+	// chains that check them after lastShare of the rest: an answer of chains that are too short says
+	// so, and is better than none.
+	longShare, lastShare = 2.0 / 3, 0.9
 )
 
 // MayBear reports whether the engine can certify by Births: whether the application has a
@@ -46,19 +51,23 @@ func (e *Engine) MayBear() bool {
 // tempered chains visited, divided by the share of these models in the untempered chains.
 func (x *Visited) Births(ctx context.Context, cfg Config) (*Certificate, error) {
 	process := x.Known.BirthDeath(cfg.Found)
-	long, err := x.birthChains(ctx, process, cfg, "births", []float64{1}, EnoughRHat, birthESS)
+	limited, cancel := budget.Share(ctx, longShare)
+	defer cancel()
+	long, err := x.birthChains(limited, process, cfg, "births", []float64{1}, EnoughRHat, birthESS)
 	if err != nil {
 		return nil, err
 	}
 	// At the smallest power of the posterior a chain visits models that have almost no members in
 	// common, but whose sizes are still probable in the posterior.
 	powers := []float64{1, 0.8, 0.6}
-	checking, err := x.birthChains(ctx, process, cfg, "tempered", powers, checkingRHat, checkingESS)
+	limited, cancelCheck := budget.Share(ctx, lastShare)
+	defer cancelCheck()
+	checking, err := x.birthChains(limited, process, cfg, "tempered", powers, checkingRHat, checkingESS)
 	if err != nil {
 		return nil, err
 	}
 	if !cfg.KeepModels && !x.AnswerOnly {
-		if err := x.Q.Fit(ctx, apply.UpTo(long.Draws(), long.Codes), nil); err != nil {
+		if err := x.fitChains(ctx, long); err != nil {
 			return nil, err
 		}
 	}
@@ -84,7 +93,7 @@ func (x *Visited) Births(ctx context.Context, cfg Config) (*Certificate, error) 
 		c.Confirmed = true
 	}
 	if !cfg.KeepModels && x.AnswerOnly && c.Verdict != Trusted { // the caller then certifies by weights over models, drawn from q(m)
-		err = x.Q.Fit(ctx, apply.UpTo(long.Draws(), long.Codes), nil)
+		err = x.fitChains(ctx, long)
 	}
 	return c, err
 }

@@ -2,12 +2,15 @@ package models
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
+	"time"
 
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/transdim/vti/internal/apply"
+	"github.com/transdim/vti/internal/budget"
 	"github.com/transdim/vti/internal/psis"
 	"github.com/transdim/vti/internal/verdict"
 	"github.com/transdim/vti/rjmcmc"
@@ -21,7 +24,8 @@ const (
 	// collapsedGroups populations of collapsedParticles states each are annealed, with
 	// collapsedSweeps sweeps of each state after each increase of the power. If their result is too
 	// imprecise, the next round has moreSweeps times the number of sweeps. There are at most
-	// collapsedRounds rounds.
+	// collapsedRounds rounds, and none that would take more than half of the remaining time, since
+	// chains follow.
 	collapsedGroups    = 16
 	collapsedParticles = 256
 	collapsedSweeps    = 2
@@ -76,6 +80,7 @@ func (e *Engine) Collapsed(ctx context.Context, cfg Config) (*Certificate, error
 	var populations *Certificate
 	var ladder []float64
 	for round := range collapsedRounds {
+		began := time.Now()
 		annealing.Seed = e.random(fmt.Sprintf("%s/populations/%d", cfg.Stream, round)).Uint64()
 		annealed, err := rjmcmc.Anneal(ctx, posterior, annealing)
 		if err != nil {
@@ -85,18 +90,21 @@ func (e *Engine) Collapsed(ctx context.Context, cfg Config) (*Certificate, error
 		if populations, err = e.populationsCertificate(annealed, cfg.Stream); err != nil {
 			return nil, err
 		}
-		if populations.Verdict == Trusted {
+		end, limited := ctx.Deadline()
+		if populations.Verdict == Trusted || limited && moreSweeps*time.Since(began) > time.Until(end)/2 {
 			break
 		}
 		annealing.Sweeps *= moreSweeps
 	}
 	settings.Powers = ladder
-	chains, err := e.chainsUntil(ctx, posterior, cfg, "chains", settings, EnoughRHat, enough, (*rjmcmc.Result).EvidenceResolved)
+	limited, cancel := budget.Share(ctx, lastShare)
+	defer cancel()
+	chains, err := e.chainsUntil(limited, posterior, cfg, "chains", settings, EnoughRHat, enough, (*rjmcmc.Result).EvidenceResolved)
 	if err != nil {
 		return nil, err
 	}
 	if !cfg.KeepModels && !e.AnswerOnly {
-		if err := e.Q.Fit(ctx, apply.UpTo(chains.Draws(), chains.Codes), nil); err != nil {
+		if err := e.fitChains(ctx, chains); err != nil {
 			return nil, err
 		}
 	}
@@ -107,9 +115,18 @@ func (e *Engine) Collapsed(ctx context.Context, cfg Config) (*Certificate, error
 	certificate.Basis = CollapsedChains
 	certificate.confirmBy(e.Space, populations)
 	if !cfg.KeepModels && e.AnswerOnly && certificate.Verdict != Trusted { // weights of q(m) follow
-		err = e.Q.Fit(ctx, apply.UpTo(chains.Draws(), chains.Codes), nil)
+		err = e.fitChains(ctx, chains)
 	}
 	return certificate, err
+}
+
+// fitChains fits q(m) to the models of chains. If the deadline of ctx passes, q(m) stays as it was.
+func (e *Engine) fitChains(ctx context.Context, chains *rjmcmc.Result) error {
+	err := e.Q.Fit(ctx, apply.UpTo(chains.Draws(), chains.Codes), nil)
+	if errors.Is(err, context.DeadlineExceeded) {
+		return nil
+	}
+	return err
 }
 
 // chainsUntil runs chains over models until their largest R-hat is at most rHat, the probability of

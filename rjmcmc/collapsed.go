@@ -3,6 +3,7 @@ package rjmcmc
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -59,7 +60,8 @@ type CollapsedConfig struct {
 // neighbouring copies exchange their states. Chains are independent, each with a separate random
 // stream. Chains with an even number start from the prior, and chains with an odd number from
 // Collapsed.Far. The argument sites is the number of sites of a code, and mask returns the active
-// coordinates of a model.
+// coordinates of a model. If the deadline of ctx passes after the first iterations (cfg.First), the
+// result holds the draws up to the last call of cfg.Enough.
 func RunCollapsed(ctx context.Context, c Collapsed, sites int, mask func(code []int32, mask []bool) []bool, cfg CollapsedConfig) (*Result, error) {
 	dim := len(mask(make([]int32, sites), nil))
 	r := &Result{Chains: cfg.Chains, Sites: sites, Dim: dim, BurnIn: cfg.BurnIn, Thin: cfg.Thin, ladder: cfg.Powers}
@@ -85,6 +87,10 @@ func RunCollapsed(ctx context.Context, c Collapsed, sites int, mask func(code []
 			}
 			return nil
 		})
+		if done > 0 && errors.Is(err, context.DeadlineExceeded) {
+			r.keep(first)
+			break
+		}
 		if err != nil {
 			return nil, once(ctx, fmt.Sprintf("iteration %d to %d", done+1, min(next, cfg.Iterations)), err)
 		}
@@ -97,6 +103,12 @@ func RunCollapsed(ctx context.Context, c Collapsed, sites int, mask func(code []
 		}
 	}
 	return r, nil
+}
+
+// keep drops all but the first n draws.
+func (r *Result) keep(n int) {
+	r.codes, r.theta, r.mask = r.codes[:n*r.Sites], r.theta[:n*r.Dim], r.mask[:n*r.Dim]
+	r.LogDensity, r.tilt, r.atStart = r.LogDensity[:n], r.tilt[:n*len(r.ladder)], r.atStart[:n/r.Chains]
 }
 
 // extended returns a list with n zeros appended.

@@ -75,5 +75,15 @@ func (t Time) Context(ctx context.Context, p Part) (context.Context, context.Can
 	return context.WithDeadline(ctx, t.End(p))
 }
 
+// Share returns a context that is cancelled when a share of the time left to ctx has passed. It
+// leaves time for work that must follow.
+func Share(ctx context.Context, share float64) (context.Context, context.CancelFunc) {
+	end, ok := ctx.Deadline()
+	if !ok {
+		return context.WithCancel(ctx)
+	}
+	return context.WithTimeout(ctx, time.Duration(share*float64(time.Until(end))))
+}
+
 // Passed reports whether the time end is set and is not in the future.
 func Passed(end time.Time) bool { return !end.IsZero() && !time.Now().Before(end) }

@@ -56,3 +56,21 @@ func TestWorkFits(t *testing.T) {
 		require.Equal(t, 36*time.Second, limited.Of(Collapsed))
 	})
 }
+
+// TestShare checks that a share of the time left to a context ends before the context, and that
+// without a deadline a share has none.
+func TestShare(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		limited, cancel := Start(time.Minute).Context(context.Background(), Whole)
+		defer cancel()
+		time.Sleep(20 * time.Second)
+		share, cancelShare := Share(limited, 0.75)
+		defer cancelShare()
+		end, _ := share.Deadline()
+		require.Equal(t, 30*time.Second, time.Until(end))
+		free, cancelFree := Share(context.Background(), 0.75)
+		defer cancelFree()
+		_, ends := free.Deadline()
+		require.False(t, ends)
+	})
+}
