@@ -31,9 +31,9 @@ const (
 	// checkingRHat and checkingESS are the R-hat and the number of effective draws at which the
 	// tempered chains end, which check the answer.
 	checkingRHat, checkingESS = 1.03, 400
-	// Chains that would take longer than longShare of the remaining time end there, and the tempered
-	// chains that check them after lastShare of the rest: an answer of chains that are too short says
-	// so, and is better than none.
+	// Chains that would take longer than longShare of the remaining time end there, and the
+	// tempered chains that check them after lastShare of the rest: an answer of chains that are too
+	// short says so, and is better than none.
 	longShare, lastShare = 2.0 / 3, 0.9
 )
 
