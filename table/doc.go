@@ -31,6 +31,10 @@
 // one is 2, they are read as PLINK does: controls (1) become 0, cases (2) become 1, and 0 is
 // missing. [ReadRegion] reads only the markers of a part of a chromosome.
 //
+// A VCF file, region.vcf or region.vcf.gz, with region.fam beside it, gives such a table too, with
+// the copies of the alternative allele: expected numbers (DS) if the file has them, and otherwise
+// genotypes (GT).
+//
 //	t, err := table.ReadFile("diabetes.csv")
 //	if err != nil {
 //		return err // diabetes.csv: line 7: got 10 cells, want 11 as in the header

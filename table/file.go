@@ -19,9 +19,9 @@ const (
 	headBytes = 1 << 16
 )
 
-// ReadFile reads a CSV file, or a Parquet file if the content is Parquet, or PLINK 1 genotypes if
-// the name ends in .bed. It refuses a CSV or Parquet file of more than 4 GiB. If the first bytes
-// are neither text nor Parquet, it refuses the file without reading the rest.
+// ReadFile reads a CSV file, or a Parquet file if the content is Parquet, or genotypes if the name
+// ends in .bed, .vcf or .vcf.gz. It refuses a CSV or Parquet file of more than 4 GiB. If the first
+// bytes are neither text nor Parquet, it refuses the file without reading the rest.
 func ReadFile(path string) (*Table, error) { return ReadRegion(path, Region{}) }
 
 // openFile opens a file that holds a table, and returns it with its FileInfo.

@@ -61,28 +61,31 @@ func (r *Region) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// holds reports whether a marker lies in the region. The chromosomes 6 and chr6 are the same.
-func (r Region) holds(m *marker) bool {
-	return r == (Region{}) || strings.TrimPrefix(r.Chromosome, "chr") == strings.TrimPrefix(m.chromosome, "chr") && r.From <= m.position && m.position <= r.To
+// holds reports whether a position lies in the region. The chromosomes 6 and chr6 are the same.
+func (r Region) holds(chromosome string, position int) bool {
+	return r == (Region{}) || strings.TrimPrefix(r.Chromosome, "chr") == strings.TrimPrefix(chromosome, "chr") && r.From <= position && position <= r.To
 }
 
-// marker is a line of a .bim file.
+// marker is a line of a .bim file or a VCF file.
 type marker struct {
 	line       int
 	text       string
 	chromosome string
 	position   int
 	name       string // name of the column
-	place      string // chromosome:position:A1:A2
+	place      string // chromosome:position and two alleles
 }
 
-// ReadRegion reads the markers of a region from PLINK 1 genotypes, which are the files path (its
-// name ends in .bed) and, beside it, the files that end in .bim and .fam. For the zero Region,
-// ReadRegion reads any file as [ReadFile] does.
+// ReadRegion reads the markers of a region from genotypes: PLINK 1 genotypes, which are the files
+// path (its name ends in .bed) and, beside it, the files that end in .bim and .fam; or a VCF file
+// (its name ends in .vcf or .vcf.gz) and, beside it, the file that ends in .fam. For the zero
+// Region, ReadRegion reads any file as [ReadFile] does.
 func ReadRegion(path string, region Region) (*Table, error) {
-	if !strings.EqualFold(filepath.Ext(path), ".bed") {
+	base, isVCF := cutVCF(path)
+	isBed := strings.EqualFold(filepath.Ext(path), ".bed")
+	if !isBed && !isVCF {
 		if region != (Region{}) {
-			return nil, fmt.Errorf("%s: a region (%s) is for PLINK genotypes, a file whose name ends in .bed", path, region)
+			return nil, fmt.Errorf("%s: a region (%s) is for genotypes, a file whose name ends in .bed, .vcf or .vcf.gz", path, region)
 		}
 		content, err := readContent(path)
 		if err != nil {
@@ -95,17 +98,32 @@ func ReadRegion(path string, region Region) (*Table, error) {
 		return nil, err
 	}
 	defer file.Close()
-	var beside [2][]byte
-	for i, ending := range []string{".bim", ".fam"} {
-		name := strings.TrimSuffix(path, filepath.Ext(path)) + ending
-		if _, err := os.Stat(name); os.IsNotExist(err) {
-			return nil, fmt.Errorf("%s: no such file; it must be beside %s (PLINK 1 genotypes are the files .bed, .bim and .fam)", name, path)
-		}
-		if beside[i], err = readContent(name); err != nil {
+	if isVCF {
+		fam, err := readBeside(path, base+".fam", "it holds the persons of a VCF file, with their phenotypes")
+		if err != nil {
 			return nil, err
 		}
+		return readVCF(path, file, fam, region)
 	}
-	return parsePlink(path, file, info.Size(), beside[0], beside[1], region)
+	base = strings.TrimSuffix(path, filepath.Ext(path))
+	const files = "PLINK 1 genotypes are the files .bed, .bim and .fam"
+	bim, err := readBeside(path, base+".bim", files)
+	if err != nil {
+		return nil, err
+	}
+	fam, err := readBeside(path, base+".fam", files)
+	if err != nil {
+		return nil, err
+	}
+	return parsePlink(path, file, info.Size(), bim, fam, region)
+}
+
+// readBeside reads the file name, which must be beside the file path. The text why is the reason.
+func readBeside(path, name, why string) ([]byte, error) {
+	if _, err := os.Stat(name); os.IsNotExist(err) {
+		return nil, fmt.Errorf("%s: no such file; it must be beside %s (%s)", name, path, why)
+	}
+	return readContent(name)
 }
 
 // parsePlink makes a table of the contents of the three files.
@@ -122,7 +140,7 @@ func parsePlink(path string, bed io.ReaderAt, size int64, bim, fam []byte, regio
 	}
 	base := strings.TrimSuffix(path, filepath.Ext(path))
 	t := &Table{Path: path, unit: "row"}
-	if err := t.parseFam(fam); err != nil {
+	if _, err := t.parseFam(fam); err != nil {
 		return nil, fmt.Errorf("%s.fam: %w", base, err)
 	}
 	markers, err := parseBim(bim)
@@ -138,15 +156,13 @@ func parsePlink(path string, bed io.ReaderAt, size int64, bim, fam []byte, regio
 	digest.Write(fam)
 	packed := make([]byte, stride)
 	lines := make(map[string]int)
+	var found chromosomes
 	for i, m := range markers {
-		if !region.holds(&m) {
+		if found.add(m.chromosome); !region.holds(m.chromosome, m.position) {
 			continue
 		}
-		if line, twice := lines[m.name]; twice {
-			return nil, fmt.Errorf("%s.bim: lines %d and %d are one marker, %s, with the same position and alleles; give them different ids", base, line, m.line, m.name)
-		}
-		if lines[m.name] = m.line; len(lines)*t.Rows() > maxGenotypes {
-			return nil, fmt.Errorf("%s: more than %d genotypes are too large to hold as a table in memory; choose a region", path, maxGenotypes)
+		if err := t.checkNew(&m, lines, base+".bim"); err != nil {
+			return nil, err
 		}
 		if _, err := bed.ReadAt(packed, int64(len(plinkMagic))+int64(i)*int64(stride)); err != nil && err != io.EOF {
 			return nil, fmt.Errorf("cannot read the table: %w", err)
@@ -156,10 +172,22 @@ func parsePlink(path string, bed io.ReaderAt, size int64, bim, fam []byte, regio
 		t.columns = append(t.columns, unpack(m.name, packed, t.Rows()))
 	}
 	if len(lines) == 0 {
-		return nil, fmt.Errorf("%s: no marker lies in %s; markers of each chromosome: %s", path, region, countMarkers(markers))
+		return nil, found.noneIn(path, region)
 	}
 	t.Fingerprint = hex.EncodeToString(digest.Sum(nil))
 	return t, nil
+}
+
+// checkNew returns an error if a marker of the file path has the name of an earlier one, or if it
+// is one too many. lines holds the lines of the names.
+func (t *Table) checkNew(m *marker, lines map[string]int, path string) error {
+	if line, twice := lines[m.name]; twice {
+		return fmt.Errorf("%s: lines %d and %d are one marker, %s, with the same position and alleles; give them different ids", path, line, m.line, m.name)
+	}
+	if lines[m.name] = m.line; len(lines)*t.Rows() > maxGenotypes {
+		return fmt.Errorf("%s: more than %d genotypes are too large to hold as a table in memory; choose a region", t.Path, maxGenotypes)
+	}
+	return nil
 }
 
 // unpack returns the column of a marker from its genotypes of two bits.
@@ -174,19 +202,28 @@ func unpack(name string, packed []byte, rows int) *Column {
 	return c
 }
 
-// countMarkers lists the chromosomes with their numbers of markers: "6 (120), 7 (98)".
-func countMarkers(markers []marker) string {
-	var order []string
-	counts := make(map[string]int)
-	for _, m := range markers {
-		if counts[m.chromosome]++; counts[m.chromosome] == 1 {
-			order = append(order, m.chromosome)
-		}
+// chromosomes counts the markers of each chromosome, in the order of the file.
+type chromosomes struct {
+	names  []string
+	counts map[string]int
+}
+
+func (c *chromosomes) add(name string) {
+	if c.counts == nil {
+		c.counts = make(map[string]int)
 	}
-	for i, chromosome := range order {
-		order[i] = fmt.Sprintf("%s (%d)", chromosome, counts[chromosome])
+	if c.counts[name]++; c.counts[name] == 1 {
+		c.names = append(c.names, name)
 	}
-	return english.List(order, 30)
+}
+
+// noneIn returns the error of a region without markers.
+func (c *chromosomes) noneIn(path string, region Region) error {
+	var parts []string
+	for _, name := range c.names {
+		parts = append(parts, fmt.Sprintf("%s (%d)", name, c.counts[name]))
+	}
+	return fmt.Errorf("%s: no marker lies in %s; markers of each chromosome: %s", path, region, english.List(parts, 30))
 }
 
 // eachRecord calls the function use for every line of a text with six fields a line. The text want
@@ -213,37 +250,50 @@ func eachRecord(content []byte, want string, use func(line int, text string, fie
 	return nil
 }
 
-// parseBim reads the markers. The name of a marker is its id, or the field place if the id is
-// missing or stands for several columns.
+// parseBim reads the markers.
 func parseBim(content []byte) (markers []marker, err error) {
-	times := map[string]int{".": 2, "": 2, phenotypeColumn: 1, sexColumn: 1}
 	err = eachRecord(content, "chromosome, id, position in centimorgan, position, allele A1, allele A2", func(line int, text string, fields []string) error {
 		position, err := strconv.Atoi(fields[3])
 		if err != nil {
 			return fmt.Errorf("position: got %q, want a whole number", fields[3])
 		}
-		m := marker{line, text, fields[0], position, oneLine(fields[1]), oneLine(strings.Join([]string{fields[0], fields[3], fields[4], fields[5]}, ":"))}
-		times[m.name]++
-		markers = append(markers, m)
+		markers = append(markers, newMarker(line, text, position, fields[0], fields[1], fields[4], fields[5]))
 		return nil
 	})
+	nameMarkers(markers)
+	if err == nil && len(markers) == 0 {
+		err = errNoMarkers
+	}
+	return markers, err
+}
+
+var errNoMarkers = errors.New("the file holds no markers")
+
+func newMarker(line int, text string, position int, chromosome, id, first, second string) marker {
+	return marker{line, text, chromosome, position, oneLine(id), oneLine(fmt.Sprintf("%s:%d:%s:%s", chromosome, position, first, second))}
+}
+
+// nameMarkers sets the names of markers, which are ids, to the field place where the id is missing
+// or stands for several columns.
+func nameMarkers(markers []marker) {
+	times := map[string]int{".": 2, "": 2, phenotypeColumn: 1, sexColumn: 1}
+	for _, m := range markers {
+		times[m.name]++
+	}
 	for i, m := range markers {
 		if times[m.name] > 1 {
 			markers[i].name = m.place
 		}
 	}
-	if err == nil && len(markers) == 0 {
-		err = errors.New("the file holds no markers")
-	}
-	return markers, err
 }
 
-// parseFam makes the rows, the column phenotype, and the column sex if any sex is known.
-func (t *Table) parseFam(content []byte) error {
+// parseFam makes the rows, the column phenotype, and the column sex if any sex is known. It returns
+// the family and the id of the person of each row.
+func (t *Table) parseFam(content []byte) (persons [][2]string, err error) {
 	var phenotypes, sexes []float64
 	absent := math.NaN()
 	status, cases := true, false
-	err := eachRecord(content, "family, person, father, mother, sex, phenotype", func(line int, _ string, fields []string) error {
+	err = eachRecord(content, "family, person, father, mother, sex, phenotype", func(line int, _ string, fields []string) error {
 		sex, phenotype := absent, absent
 		if fields[4] == "1" || fields[4] == "2" {
 			sex = float64(fields[4][0] - '0')
@@ -260,7 +310,7 @@ func (t *Table) parseFam(content []byte) error {
 		status = status && (phenotype != phenotype || phenotype == 0 || phenotype == 1 || phenotype == 2)
 		cases = cases || phenotype == 2
 		phenotypes, sexes = append(phenotypes, phenotype), append(sexes, sex)
-		t.places = append(t.places, line)
+		t.places, persons = append(t.places, line), append(persons, [2]string{fields[0], fields[1]})
 		return nil
 	})
 	if err == nil && len(t.places) == 0 {
@@ -278,7 +328,7 @@ func (t *Table) parseFam(content []byte) error {
 	if sex := Numbers(sexColumn, sexes); sex.Missing < len(sexes) {
 		t.columns = append(t.columns, sex)
 	}
-	return err
+	return persons, err
 }
 
 // FillGenotypes replaces each missing genotype of the named columns by the mean of its marker, and

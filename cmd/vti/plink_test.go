@@ -15,10 +15,11 @@ import (
 	"github.com/transdim/vti/lab/testkit"
 )
 
-// writeGenotypes writes random genotypes of 41 persons at 8 markers as region.bed, .bim and .fam.
-// It writes the same table as region.csv, with missing cells, and as full.csv, where each missing
-// genotype is replaced by the mean of its marker, and the person without a phenotype is left out.
-// It returns the number of missing genotypes of the persons with a phenotype.
+// writeGenotypes writes random genotypes of 41 persons at 8 markers as region.bed, .bim and .fam,
+// and as region.vcf. It writes the same table as region.csv, with missing cells, and as full.csv,
+// where each missing genotype is replaced by the mean of its marker, and the person without a
+// phenotype is left out. It returns the number of missing genotypes of the persons with a
+// phenotype.
 func writeGenotypes(t *testing.T) (missing int) {
 	const persons, markers, unseen = 41, 8, 17
 	random := rand.New(rand.NewPCG(1, 2))
@@ -27,6 +28,10 @@ func writeGenotypes(t *testing.T) (missing int) {
 	raw, full := make([]strings.Builder, persons), make([]strings.Builder, persons)
 	header.WriteString("phenotype,sex")
 	effects := make([]float64, persons)
+	vcf := "##fileformat=VCFv4.3\n#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO\tFORMAT"
+	for i := range persons {
+		vcf += fmt.Sprintf("\tp%d", i)
+	}
 	for j := range markers {
 		fmt.Fprintf(&bim, "%d rs%d 0 %d A G\n", 5+j/4, j, 100*j)
 		fmt.Fprintf(&header, ",rs%d", j)
@@ -44,12 +49,15 @@ func writeGenotypes(t *testing.T) (missing int) {
 			}
 		}
 		bed = append(bed, packed...)
+		vcf += fmt.Sprintf("\n%d\t%d\trs%d\tG\tA\t.\t.\t.\tDS", 5+j/4, 100*j, j)
 		for i, n := range copies {
 			if n >= 0 {
+				vcf += fmt.Sprintf("\t%d", n)
 				fmt.Fprintf(&raw[i], ",%d", n)
 				fmt.Fprintf(&full[i], ",%d", n)
 				continue
 			}
+			vcf += "\t."
 			raw[i].WriteString(",NA")
 			fmt.Fprintf(&full[i], ",%v", float64(sum)/float64(known))
 		}
@@ -67,7 +75,7 @@ func writeGenotypes(t *testing.T) (missing int) {
 		tables[0] += fmt.Sprintf("%s,%d%s\n", y, sex, raw[i].String())
 		tables[1] += fmt.Sprintf("%s,%d%s\n", y, sex, full[i].String())
 	}
-	for name, content := range map[string]string{"region.bed": string(bed), "region.bim": bim.String(), "region.fam": fam.String(), "region.csv": tables[0], "full.csv": tables[1]} {
+	for name, content := range map[string]string{"region.bed": string(bed), "region.vcf": vcf + "\n", "region.bim": bim.String(), "region.fam": fam.String(), "region.csv": tables[0], "full.csv": tables[1]} {
 		require.NoError(t, os.WriteFile(name, []byte(content), 0o600))
 	}
 	return missing
@@ -98,6 +106,9 @@ func TestPlink(t *testing.T) {
 	_, found = answer("drop", "region.bed", "--na", "drop")
 	assert.Equal(t, want, found)
 
+	_, found = answer("dosages", "region.vcf", "--na", "drop")
+	assert.Equal(t, want, found)
+
 	_, want = answer("half", "full.csv", "--exclude", "rs0,rs1,rs2,rs3,rs7")
 	_, found = answer("part", "region.bed", "--na", "mean", "--region", "6:400-600")
 	require.Len(t, found, 5, "sex, three markers and the evidence")
@@ -119,9 +130,9 @@ func TestPlinkErrors(t *testing.T) {
 		"region.bed -t phenotype":                                                        "--na mean replaces missing genotypes by the mean of their marker, --exclude leaves columns out",
 		"region.bed -t phenotype --region 7:1-9":                                         "region.bed: no marker lies in 7:1-9; markers of each chromosome: 5 (4), 6 (4)",
 		"region.bed -t phenotype --region 6":                                             "expected chromosome:from-to, such as 6:31000000-32000000",
-		"full.csv -t phenotype --region 6:1-9":                                           "a region (6:1-9) is for PLINK genotypes",
-		"full.csv -t phenotype --na mean":                                                "no predictor is a genotype of a .bed file",
-		"region.bed -t phenotype --na mean --factor sex,rs0,rs1,rs2,rs3,rs4,rs5,rs6,rs7": "no predictor is a genotype of a .bed file",
+		"full.csv -t phenotype --region 6:1-9":                                           "a region (6:1-9) is for genotypes",
+		"full.csv -t phenotype --na mean":                                                "no predictor is a genotype of a .bed or .vcf file",
+		"region.bed -t phenotype --na mean --factor sex,rs0,rs1,rs2,rs3,rs4,rs5,rs6,rs7": "no predictor is a genotype of a .bed or .vcf file",
 	} {
 		got := vtiCommand(t, append([]string{"varsel"}, strings.Fields(args)...)...)
 		assert.Equal(t, shell.StatusUsage, got.status, args)

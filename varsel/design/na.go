@@ -43,7 +43,7 @@ func (l *layout) complete(t *table.Table, opt Options) (complete *table.Table, d
 		return nil, 0, 0, err
 	}
 	if len(markers) == 0 {
-		return nil, 0, 0, fmt.Errorf("%s: means replace missing genotypes, and no predictor is a genotype of a .bed file; refuse missing cells, drop their rows, or fill them in", t.Path)
+		return nil, 0, 0, fmt.Errorf("%s: means replace missing genotypes, and no predictor is a genotype of a .bed or .vcf file; refuse missing cells, drop their rows, or fill them in", t.Path)
 	}
 	if complete, dropped, err = t.Complete(others, true); err != nil {
 		return nil, 0, 0, err

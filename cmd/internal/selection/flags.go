@@ -47,7 +47,7 @@ func (f *dataFlags) register(cmd *cobra.Command) {
 		flags.BoolVar(&columns.NoIntercept, "no-intercept", false, "leave out the intercept, for tables that have a column of ones (--always x0)")
 		flags.BoolVar(&columns.NoStandardize, "no-standardize", false, "do not standardize predictors and response; the prior of coefficients is then in the units of the table")
 		flags.Var(cli.Name(&columns.NA), "na", "missing values: refuse, drop their rows, or mean: replace missing genotypes by the mean of the marker, and drop rows with others")
-		flags.Var(cli.Name(&f.record.Region), "region", "of a .bed file: `chromosome:from-to`, the positions of the markers to read, both ends included, such as 6:31000000-32000000")
+		flags.Var(cli.Name(&f.record.Region), "region", "of a file of genotypes (.bed, .vcf): `chromosome:from-to`, the positions of the markers to read, both ends included, such as 6:31000000-32000000")
 		flags.BoolVar(&columns.DropDegenerate, "drop-degenerate", false, "leave out constant and duplicated predictors instead of refusing them")
 	})
 	cli.Group(cmd, "Likelihood and priors", func() {

@@ -995,8 +995,8 @@ def calibrate_varsel(
         Missing values: refuse, drop their rows, or mean: replace missing genotypes by the mean of
         the marker, and drop rows with others (default refuse).
     region
-        Of a .bed file: chromosome:from-to, the positions of the markers to read, both ends
-        included, such as 6:31000000-32000000.
+        Of a file of genotypes (.bed, .vcf): chromosome:from-to, the positions of the markers to
+        read, both ends included, such as 6:31000000-32000000.
     drop_degenerate
         Leave out constant and duplicated predictors instead of refusing them.
     likelihood
@@ -1877,8 +1877,8 @@ def exact(
         Missing values: refuse, drop their rows, or mean: replace missing genotypes by the mean of
         the marker, and drop rows with others (default refuse).
     region
-        Of a .bed file: chromosome:from-to, the positions of the markers to read, both ends
-        included, such as 6:31000000-32000000.
+        Of a file of genotypes (.bed, .vcf): chromosome:from-to, the positions of the markers to
+        read, both ends included, such as 6:31000000-32000000.
     drop_degenerate
         Leave out constant and duplicated predictors instead of refusing them.
     likelihood
@@ -3046,8 +3046,8 @@ def rjmcmc_varsel(
         Missing values: refuse, drop their rows, or mean: replace missing genotypes by the mean of
         the marker, and drop rows with others (default refuse).
     region
-        Of a .bed file: chromosome:from-to, the positions of the markers to read, both ends
-        included, such as 6:31000000-32000000.
+        Of a file of genotypes (.bed, .vcf): chromosome:from-to, the positions of the markers to
+        read, both ends included, such as 6:31000000-32000000.
     drop_degenerate
         Leave out constant and duplicated predictors instead of refusing them.
     likelihood
@@ -3398,10 +3398,10 @@ def varsel(
 ) -> Result:
     """Select variables: which predictors matter.
 
-    Selects the predictors of a table (CSV or Parquet, with a header row), or of PLINK 1 genotypes:
-    region.bed, with region.bim and region.fam beside it. These have the columns phenotype, sex, and
-    the number of copies of allele A1 of each marker; ``region`` reads a part, ``na`` mean fills
-    gaps.
+    Selects the predictors of a table (CSV or Parquet, with a header row), or of genotypes: PLINK 1
+    files (region.bed, with region.bim and region.fam beside it) or a VCF file (region.vcf or
+    .vcf.gz, with region.fam beside it). These have the columns phenotype, sex, and the number of
+    copies of an allele of each marker; ``region`` reads a part, ``na`` mean fills gaps.
 
     Every column but the target is a predictor that a model may include or not. Text columns become
     groups of indicators that enter together. If the evidence of each model has a closed form or can
@@ -3464,8 +3464,8 @@ def varsel(
         Missing values: refuse, drop their rows, or mean: replace missing genotypes by the mean of
         the marker, and drop rows with others (default refuse).
     region
-        Of a .bed file: chromosome:from-to, the positions of the markers to read, both ends
-        included, such as 6:31000000-32000000.
+        Of a file of genotypes (.bed, .vcf): chromosome:from-to, the positions of the markers to
+        read, both ends included, such as 6:31000000-32000000.
     drop_degenerate
         Leave out constant and duplicated predictors instead of refusing them.
     likelihood
