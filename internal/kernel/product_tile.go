@@ -1,6 +1,9 @@
 package kernel
 
-import "unsafe"
+import (
+	"sync"
+	"unsafe"
+)
 
 // tileKernel is the innermost loop of a product. A tile is a part of C with a fixed number of rows
 // and at most a fixed number of columns, cols. For `tiles` tiles below each other, the kernel
@@ -31,7 +34,26 @@ func (k *tileKernels[T]) width() int  { return k.lanes * len(k.shapes[0].run) }
 
 func sizeOf[T Float]() int { return int(unsafe.Sizeof(T(0))) }
 
+// tiles32 and tiles64 hold the tile kernels of each instruction set. They are made once, since a
+// product of small matrices takes less time than making them.
+var tiles32, tiles64 = tilesByISA[float32](), tilesByISA[float64]()
+
+func tilesByISA[T Float]() (kernels [AVX512 + 1]func() *tileKernels[T]) {
+	for isa := range kernels {
+		kernels[isa] = sync.OnceValue(func() *tileKernels[T] { return newTileKernels[T](ISA(isa)) })
+	}
+	return kernels
+}
+
 func tileKernelsOf[T Float](isa ISA) *tileKernels[T] {
+	kernels := any(tiles64[isa])
+	if sizeOf[T]() == 4 {
+		kernels = tiles32[isa]
+	}
+	return kernels.(func() *tileKernels[T])()
+}
+
+func newTileKernels[T Float](isa ISA) *tileKernels[T] {
 	var assembly any
 	if sizeOf[T]() == 4 {
 		assembly = tileKernels32(isa)
