@@ -288,7 +288,7 @@ func (c *Certificate) setErrors() {
 	for k, model := range c.Models {
 		position[space.Key(model.Code)] = k
 	}
-	_, se := c.Frequencies(len(c.Models), func(code []int32) []int { return []int{position[space.Key(code)]} })
+	_, se := c.frequencies(len(c.Models), func(code []int32) []int { return []int{position[space.Key(code)]} }, false)
 	for k := range c.Models {
 		c.Models[k].SE = se[k]
 	}
