@@ -24,9 +24,9 @@ func (c *Certificate) Listed() bool { return c.Complete || c.Basis == ExactSum }
 
 // rareEvent is a probability. The draws of a rarer event are too few to show how uneven their
 // weights are: the sum of their squares is too small most often where the probability is too small
-// itself. On twelve wide logistic tables, errors of probabilities from 0.005 to 0.02 had a root mean
-// square of 1.56 standard errors by the draws of the event alone, and of 1.13 by pool; with a third
-// and three times this value, of 1.12 and 1.18.
+// itself. On twelve wide logistic tables, errors of probabilities from 0.005 to 0.02 had a root
+// mean square of 1.56 standard errors by the draws of the event alone, and of 1.13 by pool; with a
+// third and three times this value, of 1.12 and 1.18.
 const rareEvent = 0.1
 
 // Frequencies returns the certified probabilities of n events, with their standard errors. events
@@ -39,9 +39,9 @@ func (c *Certificate) Frequencies(n int, events func(code []int32) []int) (proba
 	return c.frequencies(n, events, true)
 }
 
-// frequencies is like Frequencies, but the errors of rare events come from all of them together only
-// if the argument pooled is true. The draws of a single model have equal weights, so that their sum
-// of squares is known.
+// frequencies is like Frequencies, but the errors of rare events come from all of them together
+// only if the argument pooled is true. The draws of a single model have equal weights, so that
+// their sum of squares is known.
 func (c *Certificate) frequencies(n int, events func(code []int32) []int, pooled bool) (probability, se []float64) {
 	probability, se = make([]float64, n), make([]float64, n)
 	// spread is the sum of squared errors of the models, or of squared weights of the draws, that
@@ -98,8 +98,9 @@ func (c *Certificate) frequencies(n int, events func(code []int32) []int, pooled
 	return probability, se
 }
 
-// pool raises the sums of squared weights, spread, of rare events: to the sum for one draw more than
-// their probability is worth, with weights as uneven as the weights of all rare events together.
+// pool raises the sums of squared weights, spread, of rare events: to the sum for one draw more
+// than their probability is worth, with weights as uneven as the weights of all rare events
+// together.
 func pool(probability, spread []float64) {
 	var all, squares float64
 	for event, p := range probability {
