@@ -2,6 +2,7 @@ package dag
 
 import (
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -10,6 +11,7 @@ import (
 	"github.com/transdim/vti/dag/score"
 	"github.com/transdim/vti/dag/tables"
 	"github.com/transdim/vti/dag/walk"
+	"github.com/transdim/vti/internal/apply"
 	"github.com/transdim/vti/internal/verdict"
 	"github.com/transdim/vti/models"
 )
@@ -71,15 +73,8 @@ func judgeColumns(p *score.Problem, c *Certificate) {
 		return
 	}
 	verdict.Lower(&c.Verdict, &c.Reasons, verdict.Doubtful, "%s: whole numbers with at most %d values, taken as continuous. Say what they are: --discrete takes columns as categories, --continuous as numbers",
-		strings.Join(quoted(p.Data.Unclear), ", "), tables.MostCodes)
+		strings.Join(apply.To(p.Data.Unclear, strconv.Quote), ", "), tables.MostCodes)
 	c.Unclear = p.Data.Unclear
-}
-
-func quoted(names []string) (list []string) {
-	for _, name := range names {
-		list = append(list, strconv.Quote(name))
-	}
-	return list
 }
 
 func (c *Certificate) judged(v *verdict.Judgement) { c.Verdict, c.Reasons = v.Verdict, v.Reasons }
@@ -155,13 +150,8 @@ func (c *Certificate) addFound(families *foundFamilies, sums *walk.ListedGraphs,
 	}
 }
 
-func worstError(edgeErrors [][]float64) (worst Number) {
-	for _, row := range edgeErrors {
-		for _, se := range row {
-			worst = max(worst, Number(se))
-		}
-	}
-	return worst
+func worstError(edgeErrors [][]float64) Number {
+	return Number(slices.Max(slices.Concat(edgeErrors...)))
 }
 
 // typicalKHat returns a Pareto k̂ that at most a tenth of the graphs exceed, where the k̂ of a

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/transdim/vti/dag/effects"
@@ -46,7 +47,13 @@ func write(p *score.Problem, r *Result, dir string) error {
 	if err := run.WriteAnswer(dir, r, map[string][][]string{
 		EdgesFile: report.Rows(r.Edges, "from", "to", "prob", "prob_se", "prob_reverse", "prob_reverse_se", "prob_none",
 			"class_forward", "class_reverse", "class_undirected"),
-		MatrixFile: r.matrixRows(), "graphs.csv": r.graphRows(), "classes.csv": r.classRows(), EffectsFile: r.effectRows(),
+		MatrixFile: r.matrixRows(), EffectsFile: r.effectRows(),
+		"graphs.csv": append([][]string{{"prob", "se", "edges"}}, apply.To(r.Graphs, func(g GraphReport) []string {
+			return []string{g.Prob.Text(), g.SE.Text(), arrows(g.Edges, "->")}
+		})...),
+		"classes.csv": append([][]string{{"prob", "se", "directed", "undirected"}}, apply.To(r.Classes, func(c ClassReport) []string {
+			return []string{c.Prob.Text(), c.SE.Text(), arrows(c.Directed, "->"), arrows(c.Undirected, "--")}
+		})...),
 		"parameters.csv": report.Rows(r.Parameters, "from", "to", "prob", "mean", "mean_se", "sd", "q025", "q975"),
 		"checks.csv":     report.Rows(r.Checks, "node", "spread", "skewness", "kurtosis"),
 	}); err != nil {
@@ -87,22 +94,6 @@ func graphTexts(p *score.Problem, r *Result) ([]string, error) {
 	return texts, nil
 }
 
-func (r *Result) graphRows() [][]string {
-	rows := [][]string{{"prob", "se", "edges"}}
-	for _, g := range r.Graphs {
-		rows = append(rows, []string{g.Prob.Text(), g.SE.Text(), arrows(g.Edges, "->")})
-	}
-	return rows
-}
-
-func (r *Result) classRows() [][]string {
-	rows := [][]string{{"prob", "se", "directed", "undirected"}}
-	for _, c := range r.Classes {
-		rows = append(rows, []string{c.Prob.Text(), c.SE.Text(), arrows(c.Directed, "->"), arrows(c.Undirected, "--")})
-	}
-	return rows
-}
-
 // effectRows returns the total causal effects as rows of a table. An effect between two numbers has
 // one row. An effect on or of a category has one row for each change of the cause and each level of
 // the affected node.
@@ -114,11 +105,8 @@ func (r *Result) effectRows() [][]string {
 			changes = []effects.Change{{Size: e.Size}}
 		}
 		for _, c := range changes {
-			row := []string{e.From, e.To}
-			for _, n := range []Number{e.Prob, e.ProbSE, e.ProbNone, c.Mean, c.MeanSE, c.SD, c.Q05, c.Q95} {
-				row = append(row, n.Text())
-			}
-			rows = append(rows, append(row, c.From, c.Reference, c.To))
+			numbers := apply.To([]Number{e.Prob, e.ProbSE, e.ProbNone, c.Mean, c.MeanSE, c.SD, c.Q05, c.Q95}, Number.Text)
+			rows = append(rows, slices.Concat([]string{e.From, e.To}, numbers, []string{c.From, c.Reference, c.To}))
 		}
 	}
 	return rows
@@ -130,11 +118,7 @@ func (r *Result) matrixRows() [][]string {
 	probabilities := r.Matrix()
 	rows := [][]string{append([]string{"node"}, r.Data.Nodes...)}
 	for i, name := range r.Data.Nodes {
-		row := []string{name}
-		for _, probability := range probabilities[i] {
-			row = append(row, Number(probability).Text())
-		}
-		rows = append(rows, row)
+		rows = append(rows, append([]string{name}, apply.To(probabilities[i], func(p float64) string { return Number(p).Text() })...))
 	}
 	return rows
 }

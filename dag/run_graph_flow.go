@@ -143,7 +143,7 @@ const (
 
 func concludeUndivided(ctx gocontext.Context, p *score.Problem, o output, trained *vti.Posterior, cfg RunConfig) (*Result, error) {
 	o.status("weights of draws")
-	target := flows.GraphTargetOf(trained.Target())
+	target := flows.NewGraphTarget(p.Structure, flows.MechanismOf(p))
 	draws := min(cfg.Draws, max(undividedNumbers/target.Codes.Dim(), undividedLeast))
 	weighed, err := trained.Certify(ctx, vti.CertifyConfig{Draws: draws, NoChains: true})
 	if err != nil {

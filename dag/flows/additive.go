@@ -145,7 +145,7 @@ func (t *Additive) hidden(node, theta *graph.Node) (hidden, response *graph.Node
 		// [B, N]
 		centers := graph.Gather(graph.ConvertDType(graph.Reshape(graph.Const(g, t.centers), nodes, nodes), theta.DType()), index)
 		hidden = graph.Sub(hidden, graph.InsertAxes(graph.Einsum("bi,bih->bh", centers, first), -1))
-		response = graph.Sub(response, graph.InsertAxes(graph.ReduceSum(graph.Mul(centers, oneHot(node, nodes, theta.DType())), -1), -1))
+		response = graph.Sub(response, graph.InsertAxes(graph.ReduceSum(graph.Mul(centers, graph.OneHot(node, nodes, theta.DType())), -1), -1))
 	}
 	if l.Bias {
 		bias := graph.SliceAxis(theta, 1, graph.AxisRange(l.B1(), l.B1()+l.Hidden))
@@ -166,7 +166,7 @@ func (t *Additive) linearSquares(node, theta *graph.Node) *graph.Node {
 	nodes, g := t.layout.Nodes, node.Graph()
 	weights := graph.SliceAxis(theta, 1, graph.AxisRange(0, nodes))
 	index := graph.InsertAxes(node, -1)
-	residual := graph.Sub(weights, oneHot(node, nodes, theta.DType()))
+	residual := graph.Sub(weights, graph.OneHot(node, nodes, theta.DType()))
 	if t.problem.Data.Counted == nil { // all nodes have the same matrix R
 		root := graph.ConvertDType(graph.Reshape(graph.Const(g, t.roots[:nodes*nodes]), nodes, nodes), theta.DType())
 		return graph.ReduceSum(graph.Square(graph.Einsum("bi,ri->br", residual, root)), -1)
@@ -206,7 +206,7 @@ func (t linear) Quadratic(node, mask *graph.Node, dtype dtypes.DType) (precision
 	const number = dtypes.Float64
 	nodes, g := t.layout.Nodes, node.Graph()
 	gram := graph.Gather(graph.Const(g, t.grams()), graph.InsertAxes(node, -1)) // [B,N,N]
-	pull := graph.ReduceSum(graph.Mul(gram, graph.InsertAxes(oneHot(node, nodes, number), 1)), -1)
+	pull := graph.ReduceSum(graph.Mul(gram, graph.InsertAxes(graph.OneHot(node, nodes, number), 1)), -1)
 	shrinkage := 1 / (t.problem.Model.PriorSD * t.problem.Model.PriorSD)
 	identity := graph.InsertAxes(graph.ConvertDType(graph.Diagonal(g, nodes), number), 0)
 	quadraticAt := func(noise *graph.Node) (precision, linear *graph.Node) { // 1/σ² [B]

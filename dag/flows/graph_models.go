@@ -155,7 +155,7 @@ func (e *edges) sample(uniforms *graph.Node) *graph.Node {
 // of the node at each position.
 func (m *GraphModels) rowsOf(codes *graph.Node) (positions, before, bits *graph.Node) {
 	nodes := m.structure.Nodes
-	positions = graph.Reshape(oneHot(nodeOf(codes), nodes, network), -1, nodes, nodes)
+	positions = graph.Reshape(graph.OneHot(nodeOf(codes), nodes, network), -1, nodes, nodes)
 	bits = graph.Reshape(graph.ConvertDType(parentsOf(codes), network), -1, nodes, nodes)
 	return positions, dgraph.Before(positions), bits
 }
@@ -197,7 +197,7 @@ func (m *GraphModels) Sample(ctx *vti.Context, uniforms *graph.Node) *graph.Node
 		sums := graph.Dot(graph.Exp(m.next(ctx, members)), upTo)
 		total := graph.SliceAxis(sums, 1, graph.AxisElem(nodes-1))
 		below := graph.LessOrEqual(sums, graph.Mul(total, graph.SliceAxis(first, 1, graph.AxisElem(t))))
-		row := oneHot(graph.MinScalar(graph.ReduceSum(graph.ConvertDType(below, dtypes.Int32), 1), nodes-1), nodes, network)
+		row := graph.OneHot(graph.MinScalar(graph.ReduceSum(graph.ConvertDType(below, dtypes.Int32), 1), nodes-1), nodes, network)
 		rows = append(rows, row)
 		members = graph.Add(members, row)
 	}

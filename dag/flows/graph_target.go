@@ -48,14 +48,6 @@ func (t *GraphTarget) AsTarget() vti.Target {
 	return quadraticGraphs{t, quadratic}
 }
 
-// GraphTargetOf returns the GraphTarget from which AsTarget made a target.
-func GraphTargetOf(target vti.Target) *GraphTarget {
-	if wrapped, ok := target.(quadraticGraphs); ok {
-		return wrapped.GraphTarget
-	}
-	return target.(*GraphTarget)
-}
-
 // Decode appends the graph of a code and the parameters of each node, from theta, to a sample.
 func (t *GraphTarget) Decode(code []int32, theta []float64, to *score.Sample) error {
 	g, err := t.Codes.Graph(code)

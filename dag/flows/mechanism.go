@@ -3,7 +3,6 @@ package flows
 import (
 	"github.com/gomlx/gomlx/pkg/core/dtypes"
 	"github.com/gomlx/gomlx/pkg/core/graph"
-	"github.com/gomlx/gomlx/pkg/core/shapes"
 )
 
 // Mechanism defines how the nodes of a graph depend on their parents: the coordinates of the
@@ -28,10 +27,4 @@ type Mechanism interface {
 // in vti.QuadraticTarget.
 type quadratics interface {
 	Quadratic(node, mask *graph.Node, dtype dtypes.DType) (precision, linear *graph.Node)
-}
-
-// oneHot returns rows with 1 at the node of each row and 0 elsewhere: node [B] int32 -> [B,N].
-func oneHot(node *graph.Node, nodes int, dtype dtypes.DType) *graph.Node {
-	all := graph.Iota(node.Graph(), shapes.Make(dtypes.Int32, 1, nodes), 1)
-	return graph.ConvertDType(graph.Equal(graph.InsertAxes(node, -1), all), dtype)
 }

@@ -2,6 +2,7 @@ package flows
 
 import (
 	"math"
+	"slices"
 
 	"github.com/gomlx/gomlx/pkg/core/dtypes"
 	"github.com/gomlx/gomlx/pkg/core/graph"
@@ -15,15 +16,12 @@ import (
 // all sets of parents at once. It satisfies vti.Target. The posterior given a graph is a product of
 // such posteriors, so that one flow serves whole graphs. A code consists of the index of the node
 // and a bit for each possible parent.
-type NodeTarget struct {
-	mechanism Mechanism
-	families  *familySpace
-}
+type NodeTarget struct{ mechanism Mechanism }
 
 // NewNodeTarget returns the target of a single node with a mechanism. If the mechanism has
 // quadratic approximations, the flow starts from them.
 func NewNodeTarget(m Mechanism) vti.Target {
-	t := &NodeTarget{m, &familySpace{m}}
+	t := &NodeTarget{m}
 	if quadratic, ok := m.(quadratics); ok {
 		return quadraticNodes{t, quadratic}
 	}
@@ -31,13 +29,13 @@ func NewNodeTarget(m Mechanism) vti.Target {
 }
 
 // Space returns the space of codes of nodes with their parents.
-func (t *NodeTarget) Space() space.Space { return t.families }
+func (t *NodeTarget) Space() space.Space { return &familySpace{t.mechanism} }
 
 // LogPrior returns zero, or −Inf for a node that is its own parent. The prior over graphs is part
 // of the learned distribution's loss. [B,S] -> [B]
 func (t *NodeTarget) LogPrior(codes *graph.Node) *graph.Node {
 	bits := graph.ConvertDType(parentsOf(codes), dtypes.Float64)
-	selfLoops := graph.ReduceSum(graph.Mul(bits, oneHot(nodeOf(codes), t.mechanism.Nodes(), dtypes.Float64)), 1)
+	selfLoops := graph.ReduceSum(graph.Mul(bits, graph.OneHot(nodeOf(codes), t.mechanism.Nodes(), dtypes.Float64)), 1)
 	zero := graph.ZerosLike(selfLoops)
 	return graph.Where(graph.GreaterThan(selfLoops, zero), graph.AddScalar(zero, math.Inf(-1)), zero)
 }
@@ -64,34 +62,27 @@ func (t quadraticNodes) Quadratic(codes, mask *graph.Node, dtype dtypes.DType) (
 // familySpace is the space of codes of nodes with their parents. The first of S digits is the node;
 // a bit follows for each of N possible parents. Inputs of networks are the node one-hot and the
 // bits.
-type familySpace struct{ mechanism Mechanism }
+type familySpace struct{ Mechanism }
 
 var _ space.Featurer = (*familySpace)(nil)
 
 // Cards returns the number of values of each digit: N, followed by 2 for each possible parent.
 func (s *familySpace) Cards() []int {
-	cards := []int{s.mechanism.Nodes()}
-	for range s.mechanism.Nodes() {
-		cards = append(cards, 2)
-	}
-	return cards
+	return append([]int{s.Nodes()}, slices.Repeat([]int{2}, s.Nodes())...)
 }
-
-// Dim returns the number of coordinates D.
-func (s *familySpace) Dim() int { return s.mechanism.Dim() }
 
 // Mask returns the coordinates of θ that each node uses: codes [B,S] int32 -> [B,D] Bool.
 func (s *familySpace) Mask(codes *graph.Node) *graph.Node {
-	return s.mechanism.Mask(nodeOf(codes), parentsOf(codes))
+	return s.Mechanism.Mask(nodeOf(codes), parentsOf(codes))
 }
 
 // FeatureDim returns the number of inputs of networks for a code, 2N.
-func (s *familySpace) FeatureDim() int { return 2 * s.mechanism.Nodes() }
+func (s *familySpace) FeatureDim() int { return 2 * s.Nodes() }
 
 // Features returns the node, one-hot, and the bits of the parents: codes [B,S] int32 -> [B,2N].
 func (s *familySpace) Features(codes *graph.Node, dtype dtypes.DType) *graph.Node {
 	parents := graph.ConvertDType(parentsOf(codes), dtype)
-	return graph.Concatenate([]*graph.Node{oneHot(nodeOf(codes), s.mechanism.Nodes(), dtype), parents}, 1)
+	return graph.Concatenate([]*graph.Node{graph.OneHot(nodeOf(codes), s.Nodes(), dtype), parents}, 1)
 }
 
 // nodeOf returns the nodes of codes: [B,S] -> [B].

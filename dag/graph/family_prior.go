@@ -1,6 +1,9 @@
 package graph
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // FamilyPrior is the prior weight of a graph A, a product over nodes j with parents pa_j: p(A) ∝
 // Π_j exp(BySize[|pa_j|] + Σ_{i ∈ pa_j} ByEdge[i][j]). The zero value is uniform.
@@ -64,12 +67,6 @@ func (p FamilyPrior) Power(power float64) (out FamilyPrior) {
 }
 
 func (p FamilyPrior) finite() bool {
-	for _, row := range append([][]float64{p.BySize}, p.ByEdge...) {
-		for _, x := range row {
-			if math.IsNaN(x) || math.IsInf(x, 0) {
-				return false
-			}
-		}
-	}
-	return true
+	all := append(slices.Concat(p.ByEdge...), p.BySize...)
+	return !slices.ContainsFunc(all, func(x float64) bool { return math.IsNaN(x) || math.IsInf(x, 0) })
 }

@@ -16,7 +16,7 @@ const mostSummedNodes = 10
 // With the prior over orders a graph counts once for each topological order. LogMass returns NaN
 // for priors and constraints that treat nodes differently if there are more than 10 nodes.
 func (s Structure) LogMass() float64 {
-	if !s.symmetric() {
+	if s.Prior.ByEdge != nil || s.constrained() { // prior or constraints do not treat all nodes alike
 		if s.Nodes > mostSummedNodes {
 			return math.NaN()
 		}
@@ -67,9 +67,6 @@ func logLayers(nodes int, sets []float64) float64 {
 	}
 	return logsum.Of(last[nodes][1:])
 }
-
-// symmetric reports whether prior and constraints treat all nodes alike.
-func (s Structure) symmetric() bool { return s.Prior.ByEdge == nil && !s.constrained() }
 
 func (s Structure) constrained() bool {
 	for j := range s.Nodes {

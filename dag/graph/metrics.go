@@ -245,11 +245,9 @@ func (g *Graph) FewestReversals() (edges int, ok bool) {
 		return 0, false
 	}
 	children := make([]uint64, g.Nodes())
-	for i := range g.Nodes() {
-		for j := range g.Nodes() {
-			if g.Has(i, j) {
-				children[i] |= 1 << j
-			}
+	for to, parents := range g.parents {
+		for from := range parents.Nodes() {
+			children[from] |= 1 << to
 		}
 	}
 	// fewest[set] is the least number of edges against the order, over all orders of set.

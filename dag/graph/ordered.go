@@ -2,11 +2,13 @@ package graph
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/gomlx/gomlx/pkg/core/dtypes"
 	"github.com/gomlx/gomlx/pkg/core/graph"
 	"github.com/gomlx/gomlx/pkg/core/shapes"
 
+	"github.com/transdim/vti/internal/apply"
 	"github.com/transdim/vti/space"
 )
 
@@ -33,14 +35,8 @@ func (o Ordered) Nodes() int { return o.nodes }
 
 // Cards returns the number of values of each digit of a code.
 func (o Ordered) Cards() []int {
-	cards := make([]int, 0, o.nodes-1+o.nodes*(o.nodes-1)/2)
-	for left := o.nodes; left >= 2; left-- {
-		cards = append(cards, left)
-	}
-	for range o.nodes * (o.nodes - 1) / 2 {
-		cards = append(cards, 2)
-	}
-	return cards
+	digits := apply.UpTo(o.nodes-1, func(t int) int { return o.nodes - t })
+	return append(digits, slices.Repeat([]int{2}, o.nodes*(o.nodes-1)/2)...)
 }
 
 // site returns the index of the digit for the edge between positions s < t.

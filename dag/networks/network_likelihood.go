@@ -42,18 +42,15 @@ func newNetworkLikelihood(units, rows int, squares, priorSD float64) *networkLik
 
 // logLikelihood returns the log likelihood, and stores the Cholesky factor in lower.
 func (l *networkLikelihood) logLikelihood(gram, pull []float64, logSigma float64) float64 {
-	l.order = l.order[:0]
-	for i := range l.units {
-		l.order = append(l.order, i)
-	}
-	if !l.factor(gram, pull, logSigma) {
+	if !l.without(-1, gram, pull, logSigma) {
 		return math.Inf(-1)
 	}
 	return l.total(l.quadratic, l.logDet)
 }
 
-// without prepares the computation of likelihoods that differ only in the given unit. It reports
-// whether the likelihood without this unit is finite.
+// without computes the Cholesky factor of A for all units but the given one, for likelihoods that
+// differ only in this unit; −1 leaves out none. It reports whether A is positive definite, so that
+// the likelihood is finite.
 func (l *networkLikelihood) without(unit int, gram, pull []float64, logSigma float64) bool {
 	l.order = l.order[:0]
 	for i := range l.units {
@@ -61,12 +58,6 @@ func (l *networkLikelihood) without(unit int, gram, pull []float64, logSigma flo
 			l.order = append(l.order, i)
 		}
 	}
-	return l.factor(gram, pull, logSigma)
-}
-
-// factor computes the Cholesky factor of A for the units in l.order. It reports whether A is
-// positive definite.
-func (l *networkLikelihood) factor(gram, pull []float64, logSigma float64) bool {
 	l.precision = math.Exp(-2 * logSigma)
 	l.ratio = l.priorSD * l.priorSD * l.precision
 	l.logScale = -l.rows * (logSigma + score.HalfLog2Pi)

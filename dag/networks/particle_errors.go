@@ -6,6 +6,7 @@ import (
 	"gonum.org/v1/gonum/stat"
 
 	dgraph "github.com/transdim/vti/dag/graph"
+	"github.com/transdim/vti/internal/apply"
 	"github.com/transdim/vti/internal/logsum"
 )
 
@@ -63,11 +64,8 @@ func scatter(islands []island) (squares, degrees float64) {
 	return squares, degrees
 }
 
-func logEvidences(islands []island) (logs []float64) {
-	for _, one := range islands {
-		logs = append(logs, one.LogEvidence)
-	}
-	return logs
+func logEvidences(islands []island) []float64 {
+	return apply.To(islands, func(one island) float64 { return one.LogEvidence })
 }
 
 // priorIslands is the weight of the variance estimated from other nodes and sets of parents, as a

@@ -2,6 +2,7 @@ package query
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -146,6 +147,13 @@ type resolvedQuery struct {
 	do       map[int]float64
 }
 
+// fixed returns the values of the nodes that are observed or set.
+func (q *resolvedQuery) fixed() map[int]float64 {
+	values := maps.Clone(q.observed)
+	maps.Copy(values, q.do)
+	return values
+}
+
 func resolve(p *score.Problem, q Query) (r resolvedQuery, err error) {
 	if r.target, err = p.Data.Node(q.Target); err != nil {
 		return r, err
@@ -197,6 +205,3 @@ func value(p *score.Problem, j int, text string) (float64, error) {
 	}
 	return x, nil
 }
-
-// answerSchema is the name of the schema of Answer.
-const answerSchema = "vti/query/1"

@@ -93,7 +93,7 @@ func Ask(p *score.Problem, ctx gocontext.Context, text string, d score.Sample, i
 	if err != nil {
 		return nil, err
 	}
-	a := &Answer{Schema: answerSchema, Query: text, Target: p.Data.Names[r.target], Draws: len(d.Parents), Graphs: len(d.Count())}
+	a := &Answer{Schema: "vti/query/1", Query: text, Target: p.Data.Names[r.target], Draws: len(d.Parents), Graphs: len(d.Count())}
 	if err := answerQuery(p, ctx, a, r, d, independent, random); err != nil {
 		return nil, err
 	}

@@ -2,6 +2,7 @@ package query
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -10,6 +11,7 @@ import (
 
 	dgraph "github.com/transdim/vti/dag/graph"
 	"github.com/transdim/vti/dag/score"
+	"github.com/transdim/vti/internal/distinct"
 	"github.com/transdim/vti/internal/logsum"
 	"github.com/transdim/vti/internal/stream"
 )
@@ -26,10 +28,8 @@ type givenLevels struct {
 
 func newGivenLevels(p *score.Problem, r resolvedQuery) *givenLevels {
 	g := &givenLevels{problem: p, query: r, fixed: map[int]int{}, forms: p.Forms(), counts: map[dgraph.Family][]float64{}}
-	for _, values := range []map[int]float64{r.observed, r.do} {
-		for j, x := range values {
-			g.fixed[j] = int(x)
-		}
+	for j, x := range r.fixed() {
+		g.fixed[j] = int(x)
 	}
 	return g
 }
@@ -99,19 +99,13 @@ func (g *givenLevels) factors(f dgraph.Family, random *rand.Rand) (mean, drawn f
 	nodes := slices.DeleteFunc(f.Parents.With(f.Node).List(), func(j int) bool { _, on := g.fixed[j]; return on })
 	mean = factor{nodes, make([]float64, g.cells(nodes))}
 	drawn = factor{nodes, make([]float64, len(mean.values))}
-	codes := make(map[int]int, len(parents)+1)
-	for j, level := range g.fixed {
-		codes[j] = level
-	}
+	codes := maps.Clone(g.fixed)
 	free := slices.DeleteFunc(slices.Clone(parents), func(j int) bool { _, on := g.fixed[j]; return on })
 	for combination := range g.cells(free) {
 		for _, j := range slices.Backward(free) {
 			codes[j], combination = combination%len(levels[j]), combination/len(levels[j])
 		}
-		row := 0
-		for _, i := range parents {
-			row = row*len(levels[i]) + codes[i]
-		}
+		row := g.place(parents, codes)
 		rowCounts := counts[row*r : (row+1)*r]
 		total := floats.Sum(rowCounts) + cell*float64(r)
 		logs := make([]float64, r)
@@ -184,7 +178,7 @@ func (g *givenLevels) marginal(factors []factor) ([]float64, error) {
 			break
 		}
 		if least > score.MostCells {
-			return nil, fmt.Errorf("the query needs a table of more than %d combinations of values: observe or set some of the nodes %q", score.MostCells, g.names(joined(factors, best)))
+			return nil, fmt.Errorf("the query needs a table of more than %d combinations of values: observe or set some of the nodes %q", score.MostCells, distinct.At(g.problem.Data.Names, joined(factors, best)))
 		}
 		var with, without []factor
 		for _, f := range factors {
@@ -197,13 +191,6 @@ func (g *givenLevels) marginal(factors []factor) ([]float64, error) {
 		factors = append(without, g.sum(with, joined(with, best), best))
 	}
 	return g.sum(factors, []int{g.query.target}, -1).values, nil
-}
-
-func (g *givenLevels) names(nodes []int) (names []string) {
-	for _, j := range nodes {
-		names = append(names, g.problem.Data.Names[j])
-	}
-	return names
 }
 
 // joined returns the nodes of all factors that contain the given node, in ascending order.

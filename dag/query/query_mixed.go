@@ -27,12 +27,10 @@ type givenMixed struct {
 }
 
 func newGivenMixed(p *score.Problem, r resolvedQuery) *givenMixed {
-	g := &givenMixed{problem: p, query: r, fixed: map[int]float64{}, table: p.MixedTable(), draws: map[dgraph.Family]func(*rand.Rand) []float64{}}
-	for _, values := range []map[int]float64{r.observed, r.do} {
-		for j, x := range values {
-			if g.fixed[j] = x; !p.Data.Category(j) {
-				g.fixed[j] = scaled(p.Data, j, x)
-			}
+	g := &givenMixed{problem: p, query: r, fixed: r.fixed(), table: p.MixedTable(), draws: map[dgraph.Family]func(*rand.Rand) []float64{}}
+	for j, x := range g.fixed {
+		if !p.Data.Category(j) {
+			g.fixed[j] = scaled(p.Data, j, x)
 		}
 	}
 	return g

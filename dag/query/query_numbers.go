@@ -1,6 +1,7 @@
 package query
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"math"
@@ -54,10 +55,7 @@ func (g *givenNumbers) under(parents []dgraph.Set, thetas [][]float64, random *r
 			return c, fmt.Errorf("what is observed is without noise given other nodes that are observed or set: observe fewer nodes")
 		}
 		var weights, scaled mat.VecDense
-		if err := factor.SolveVecTo(&weights, cross); err != nil {
-			return c, fmt.Errorf("what is observed is nearly without noise given other nodes: %w", err)
-		}
-		if err := factor.SolveVecTo(&scaled, rest); err != nil {
+		if err := cmp.Or(factor.SolveVecTo(&weights, cross), factor.SolveVecTo(&scaled, rest)); err != nil {
 			return c, fmt.Errorf("what is observed is nearly without noise given other nodes: %w", err)
 		}
 		mean += mat.Dot(&weights, rest)

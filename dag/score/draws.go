@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	dgraph "github.com/transdim/vti/dag/graph"
+	"github.com/transdim/vti/internal/apply"
 )
 
 // Sample holds draws of graphs with the parameters of all nodes.
@@ -110,8 +111,9 @@ func CountDraws(m Mixture, graphs [][]int) []Draw {
 		if !seen {
 			at = len(draws)
 			place[key] = at
+			graph := dgraph.FromParents(apply.To(graphFamilies, func(f int) dgraph.Set { return m.Families[f].Parents }))
 			// SE stays NaN: for chains only edges have standard errors
-			draws = append(draws, Draw{Graph: m.Graph(graphFamilies), Families: graphFamilies, SE: math.NaN()})
+			draws = append(draws, Draw{Graph: graph, Families: graphFamilies, SE: math.NaN()})
 		}
 		draws[at].Count++
 	}

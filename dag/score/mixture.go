@@ -31,12 +31,6 @@ type Mixture struct {
 	SE []float64
 }
 
-// Graph returns the graph in which each node has the parents given by an index of m.Families.
-func (m Mixture) Graph(families []int) *dgraph.Graph {
-	parents := apply.To(families, func(f int) dgraph.Set { return m.Families[f].Parents })
-	return dgraph.FromParents(parents)
-}
-
 // OfNodes returns, for each node, the indices in m.Families of its families with a probability
 // above 0.
 func (m Mixture) OfNodes(nodes int) [][]int {

@@ -263,10 +263,9 @@ func Weighted(draws []Draw) []dgraph.Weighted {
 	for _, d := range draws {
 		total += float64(d.Count)
 	}
-	out := apply.To(draws, func(d Draw) dgraph.Weighted {
+	return apply.To(draws, func(d Draw) dgraph.Weighted {
 		return dgraph.Weighted{Graph: d.Graph, Probability: float64(d.Count) / total}
 	})
-	return out
 }
 
 // Swing returns the root mean square of the change of a probability p if its log odds have a normal

@@ -204,6 +204,19 @@ func numbers(t *table.Table, c *table.Column, log bool) ([]float64, error) {
 }
 
 func (d *Data) readInterventions(t *table.Table, column string) error {
+	return d.eachIntervention(t, column, func(_ string, rows, nodes []int) error {
+		for _, row := range rows {
+			for _, j := range nodes {
+				d.exempt(row, j)
+			}
+		}
+		return nil
+	})
+}
+
+// eachIntervention reads a column that names nodes in some rows. It calls do for each different
+// text, in the order of their first rows, with the rows that have it and the nodes that it names.
+func (d *Data) eachIntervention(t *table.Table, column string, do func(text string, rows, nodes []int) error) error {
 	if column == "" {
 		return nil
 	}
@@ -211,16 +224,25 @@ func (d *Data) readInterventions(t *table.Table, column string) error {
 	if err != nil {
 		return err
 	}
+	rows := map[string][]int{}
+	var texts []string
 	for row := range t.Rows() {
 		if c.IsMissing(row) || c.Text(row) == "" { // a text in a Parquet file can be empty without being missing
 			continue
 		}
-		targets, err := d.targets(c.Text(row))
-		if err != nil {
-			return fmt.Errorf("%s: column %q, %s: %w", t.Path, column, t.Place(row), err)
+		text := c.Text(row)
+		if rows[text] == nil {
+			texts = append(texts, text)
 		}
-		for _, j := range targets {
-			d.exempt(row, j)
+		rows[text] = append(rows[text], row)
+	}
+	for _, text := range texts {
+		nodes, err := d.targets(text)
+		if err != nil {
+			return fmt.Errorf("%s: column %q, %s: %w", t.Path, column, t.Place(rows[text][0]), err)
+		}
+		if err := do(text, rows[text], nodes); err != nil {
+			return err
 		}
 	}
 	return nil

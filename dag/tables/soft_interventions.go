@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/transdim/vti/internal/apply"
 	"github.com/transdim/vti/internal/english"
 	"github.com/transdim/vti/table"
 )
@@ -18,49 +19,23 @@ type regime struct {
 // readSoftInterventions fills Regimes from a column that holds, in each row, the nodes with another
 // mechanism, separated by semicolons. In rows with equal texts the nodes have the same mechanisms.
 func (d *Data) readSoftInterventions(t *table.Table, column string) error {
-	if column == "" {
-		return nil
-	}
-	c, err := t.Lookup(column)
-	if err != nil {
-		return err
-	}
-	rows := map[string][]int{}
-	var texts []string // different texts, in the order of their first rows
-	for row := range t.Rows() {
-		if c.IsMissing(row) || c.Text(row) == "" {
-			continue
-		}
-		text := c.Text(row)
-		if rows[text] == nil {
-			texts = append(texts, text)
-		}
-		rows[text] = append(rows[text], row)
-	}
-	for _, text := range texts {
-		targets, err := d.targets(text)
-		if err != nil {
-			return fmt.Errorf("%s: column %q, %s: %w", t.Path, column, t.Place(rows[text][0]), err)
-		}
-		for _, j := range targets {
-			r := regime{Node: j}
-			for _, row := range rows[text] {
-				if d.Counts(row, j) { // where the node was also set from outside, its value shows no mechanism
-					r.rows = append(r.rows, row)
-				}
-			}
+	err := d.eachIntervention(t, column, func(text string, rows, nodes []int) error {
+		for _, j := range nodes {
+			// where the node was also set from outside, its value shows no mechanism
+			r := regime{j, apply.Keep(rows, func(row int) bool { return d.Counts(row, j) })}
 			if len(r.rows) < leastRows {
 				return fmt.Errorf("%s: column %q: node %q has another mechanism in %s with %q, want at least %d", t.Path, column, d.Names[j], english.Count(len(r.rows), "row"), text, leastRows)
 			}
 			d.Regimes = append(d.Regimes, r)
 		}
-	}
+		return nil
+	})
 	for _, r := range d.Regimes {
 		for _, row := range r.rows {
 			d.exempt(row, r.Node)
 		}
 	}
-	return nil
+	return err
 }
 
 // NoMechanism is the index of the mechanism of a node in a row in which the node was set from
