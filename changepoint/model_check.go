@@ -22,7 +22,7 @@ func (post *Posterior) checkModel(ctx gocontext.Context, draws []draw, seed uint
 	p := post.problem
 	in := modelcheck.RegressionInput{
 		Kind:     modelcheck.Continuous,
-		Response: modelcheck.Column{Name: p.Options.Value, Values: make([]float64, len(p.y))},
+		Response: modelcheck.Column{Name: p.Options.Value, Values: apply.To(p.y, func(y float64) float64 { return p.centre + p.scale*y })},
 		Rows:     modelcheck.RowNames{Numbers: p.numbers, Unit: p.unit},
 		Checked:  modelcheck.CheckedRows(len(p.y), modelcheck.MostChecked),
 		Remedies: modelcheck.Remedies{
@@ -32,9 +32,6 @@ func (post *Posterior) checkModel(ctx gocontext.Context, draws []draw, seed uint
 	}
 	if p.Options.Kind == Rate {
 		in.Kind = modelcheck.Count
-	}
-	for i, y := range p.y {
-		in.Response.Values[i] = p.centre + p.scale*y
 	}
 	rows := in.Checked
 	in.Draw = func(d int, mean, sd, replicate []float64) {

@@ -9,6 +9,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/stat"
 
+	"github.com/transdim/vti/internal/apply"
 	"github.com/transdim/vti/internal/english"
 	"github.com/transdim/vti/table"
 )
@@ -53,9 +54,7 @@ func NewProblem(t *table.Table, options Options) (*Problem, error) {
 		return nil, fmt.Errorf("%s: got %s, want %d to %d", t.Path, english.Count(n, "row"), fewestRows, MostRows)
 	}
 	if options.Time == "" { // times are row numbers of the file
-		for i := range t.Rows() {
-			p.times = append(p.times, float64(i+1))
-		}
+		p.times = apply.UpTo(t.Rows(), func(i int) float64 { return float64(i + 1) })
 	} else if p.times, err = t.NumbersOf(options.Time, wanted); err != nil {
 		return nil, err
 	}
@@ -110,10 +109,7 @@ func (p *Problem) readSeries(t *table.Table, values []float64) error {
 	if p.Options.Spread > 0 {
 		p.centre, p.scale = p.Options.Centre, p.Options.Spread
 	}
-	p.y = make([]float64, len(values))
-	for i, y := range values {
-		p.y[i] = (y - p.centre) / p.scale
-	}
+	p.y = apply.To(values, func(y float64) float64 { return (y - p.centre) / p.scale })
 	p.resolution = math.Inf(1)
 	for i := 1; i < len(distinct); i++ {
 		p.resolution = math.Min(p.resolution, (distinct[i]-distinct[i-1])/p.scale)

@@ -115,10 +115,7 @@ func (r *recursion) sample(k int, random *rand.Rand) []int {
 // returns the places with the largest joint density. It takes O(N² k) operations.
 func (r *recursion) best(k int) []int {
 	last := r.data.places() + 1
-	value, from := matrix(k+1, last+1), make([][]int, k+1)
-	for j := range value {
-		from[j] = make([]int, last+1)
-	}
+	value, from := matrix(k+1, last+1), apply.UpTo(k+1, func(int) []int { return make([]int, last+1) })
 	for i := 1; i <= last; i++ {
 		value[0][i] = r.data.logSegment(0, i)
 	}

@@ -4,6 +4,7 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"github.com/transdim/vti/internal/apply"
 	"github.com/transdim/vti/internal/pick"
 	"gonum.org/v1/gonum/floats"
 )
@@ -13,14 +14,8 @@ import (
 const givenDraws = 1000
 
 func (post *Posterior) summariseGiven(k int, random *rand.Rand) Given {
-	g := Given{Changes: k, Places: []Place{}}
-	for j := 1; j <= k; j++ {
-		g.Places = append(g.Places, post.describe(post.Place(k, j)))
-	}
-	shares := make([]float64, len(post.nodes)) // probabilities of the nodes given k
-	for q := range shares {
-		shares[q] = post.shares[q][k]
-	}
+	g := Given{Changes: k, Places: apply.UpTo(k, func(j int) Place { return post.describe(post.Place(k, j+1)) })}
+	shares := apply.To(post.shares, func(ofNode []float64) float64 { return ofNode[k] }) // probabilities of the nodes given k
 	for j, i := range post.nodes[floats.MaxIdx(shares)].recursion.best(k) {
 		g.Places[j].Joint = post.boundaryTime(i)
 	}

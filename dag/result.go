@@ -9,6 +9,8 @@ import (
 	"github.com/transdim/vti/dag/effects"
 	dgraph "github.com/transdim/vti/dag/graph"
 	"github.com/transdim/vti/dag/score"
+	"github.com/transdim/vti/internal/apply"
+	"github.com/transdim/vti/internal/distinct"
 	"github.com/transdim/vti/internal/parallel"
 	"github.com/transdim/vti/internal/rank"
 	"github.com/transdim/vti/internal/report"
@@ -160,13 +162,11 @@ func fillGraphs(p *score.Problem, ctx gocontext.Context, r *Result, found graphE
 		r.Notes = append(r.Notes, fmt.Sprintf("parents that matter only together were looked for in all sets of up to %d columns; a larger set, each of whose columns says nothing without the others, may be missing", size))
 	}
 	r.Constraints = p.Constraints.String()
-	for _, e := range p.Asked {
-		r.Asked = append(r.Asked, [2]string{p.Data.Names[e.From], p.Data.Names[e.To]})
-	}
+	r.Asked = apply.To(p.Asked, func(e dgraph.Edge) [2]string { return [2]string{p.Data.Names[e.From], p.Data.Names[e.To]} })
 	classes := fillEdges(p, r, found)
-	for _, d := range found.draws[:listed(p, len(found.draws), listedGraphs)] {
-		r.Graphs = append(r.Graphs, GraphReport{edgeNames(p, d.Graph, (*dgraph.Graph).Has), Number(d.Probability), Number(d.SE)})
-	}
+	r.Graphs = apply.To(found.draws[:listed(p, len(found.draws), listedGraphs)], func(d score.Draw) GraphReport {
+		return GraphReport{edgeNames(p, d.Graph, (*dgraph.Graph).Has), Number(d.Probability), Number(d.SE)}
+	})
 	r.Classes = classReports(p, found.probabilityOf, found.draws, classes)
 	if truth != nil {
 		r.Metrics, err = metrics(p, ctx, truth, score.Weighted(found.draws))
@@ -263,9 +263,7 @@ func metrics(p *score.Problem, ctx gocontext.Context, truth *dgraph.Graph, answe
 	}
 	m.Empty = dgraph.Evaluate(truth, []dgraph.Weighted{{Graph: dgraph.NewGraph(truth.Nodes()), Probability: 1}})
 	if cycle := truth.Cycle(); cycle != nil {
-		for _, j := range cycle {
-			m.TruthCycle = append(m.TruthCycle, p.Data.Names[j])
-		}
+		m.TruthCycle = distinct.At(p.Data.Names, cycle)
 		if fewest, ok := truth.FewestReversals(); ok {
 			m.BestSHD = &fewest
 		}

@@ -9,6 +9,7 @@ import (
 	"github.com/transdim/vti/dag/score"
 	"github.com/transdim/vti/dag/walk"
 	"github.com/transdim/vti/gpu"
+	"github.com/transdim/vti/internal/apply"
 	"github.com/transdim/vti/internal/stream"
 	"github.com/transdim/vti/rjmcmc"
 	"github.com/transdim/vti/run"
@@ -16,11 +17,8 @@ import (
 
 // startCodes returns as starts of chains count random allowed graphs, some sparse and some dense,
 // each as a code: the digits of a random order and the bits of edges.
-func startCodes(s dgraph.Structure, random *rand.Rand, count int) (codes [][]int32) {
-	for range count {
-		codes = append(codes, flows.WarmCode(s, s.Required, random.Float64()*0.5, true, random))
-	}
-	return codes
+func startCodes(s dgraph.Structure, random *rand.Rand, count int) [][]int32 {
+	return apply.UpTo(count, func(int) []int32 { return flows.WarmCode(s, s.Required, random.Float64()*0.5, true, random) })
 }
 
 // RunReversibleJump samples orders, edges and parameters of linear mechanisms together by

@@ -2,8 +2,10 @@ package mixture
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 
+	"github.com/transdim/vti/internal/apply"
 	"github.com/transdim/vti/internal/draws"
 	"github.com/transdim/vti/internal/report"
 	"github.com/transdim/vti/run"
@@ -39,21 +41,11 @@ func (r *Result) write(dir string) error {
 			add(pair.A+" "+pair.B, "correlation", pair.Value)
 		}
 	}
-	head := append(append([]string{"place"}, r.Data.Columns...), "component")
-	for j := range r.Given.List {
-		head = append(head, fmt.Sprintf("p%d", j+1))
-	}
-	rows := [][]string{head}
+	shares := apply.UpTo(len(r.Given.List), func(j int) string { return fmt.Sprintf("p%d", j+1) })
+	rows := [][]string{slices.Concat([]string{"place"}, r.Data.Columns, []string{"component"}, shares)}
 	for _, row := range r.Rows {
-		cells := []string{strconv.Itoa(row.Place)}
-		for _, v := range row.Values {
-			cells = append(cells, v.Text())
-		}
-		cells = append(cells, strconv.Itoa(row.Component))
-		for _, p := range row.Probability {
-			cells = append(cells, p.Text())
-		}
-		rows = append(rows, cells)
+		values, shares := apply.To(row.Values, Number.Text), apply.To(row.Probability, Number.Text)
+		rows = append(rows, slices.Concat([]string{strconv.Itoa(row.Place)}, values, []string{strconv.Itoa(row.Component)}, shares))
 	}
 	return run.WriteAnswer(dir, r, map[string][][]string{
 		CountsFile:     report.Rows(r.Counts, "components", "probability", "se", "jumps", "partitions", "occupied"),

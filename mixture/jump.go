@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"github.com/transdim/vti/internal/apply"
 	"github.com/transdim/vti/internal/logsum"
 	"github.com/transdim/vti/internal/pick"
 	"github.com/transdim/vti/internal/stream"
@@ -134,10 +135,7 @@ const leastGamma = 1e-290
 
 // far draws the component of a row far from all components, from the logarithms of their densities.
 func (c *chain) far(row int) int {
-	logs := make([]float64, c.state.size())
-	for j, one := range c.state.components {
-		logs[j] = math.Log(one.weight) + c.p.family.logDensity(row, one)
-	}
+	logs := apply.To(c.state.components, func(one component) float64 { return math.Log(one.weight) + c.p.family.logDensity(row, one) })
 	return pick.Log(logs, c.random.Float64())
 }
 

@@ -4,6 +4,7 @@ import (
 	"math"
 	"math/rand/v2"
 
+	"github.com/transdim/vti/internal/apply"
 	"github.com/transdim/vti/internal/logsum"
 	"github.com/transdim/vti/internal/pick"
 )
@@ -162,10 +163,9 @@ func (s *partition) sweep() {
 
 // far draws the cluster of a row far from all clusters, from the logarithms of their densities.
 func (s *partition) far(row int) int {
-	var logs []float64
-	for k, one := range s.clusters {
-		logs = append(logs, math.Log(float64(s.counts[k])+s.p.Options.Concentration)+s.p.family.logDensity(row, one))
-	}
+	logs := apply.UpTo(len(s.clusters), func(k int) float64 {
+		return math.Log(float64(s.counts[k])+s.p.Options.Concentration) + s.p.family.logDensity(row, s.clusters[k])
+	})
 	for _, one := range s.fresh {
 		logs = append(logs, math.Log(s.novelty[len(s.counts)]/auxiliary)+s.p.family.logDensity(row, one))
 	}

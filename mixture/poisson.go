@@ -7,6 +7,7 @@ import (
 	"gonum.org/v1/gonum/mathext"
 	"gonum.org/v1/gonum/stat/distuv"
 
+	"github.com/transdim/vti/internal/apply"
 	"github.com/transdim/vti/internal/kernel"
 	"github.com/transdim/vti/internal/logsum"
 	"github.com/transdim/vti/internal/stream"
@@ -21,11 +22,8 @@ type counts struct {
 }
 
 func newCounts(y []float64, o Options) counts {
-	f := counts{y: y, o: o, vectors: kernel.VectorsOf[float64](kernel.Detect())}
-	for _, v := range y {
-		f.logFactorial = append(f.logFactorial, logsum.Gamma(v+1))
-	}
-	return f
+	logFactorial := apply.To(y, func(v float64) float64 { return logsum.Gamma(v + 1) })
+	return counts{y: y, o: o, logFactorial: logFactorial, vectors: kernel.VectorsOf[float64](kernel.Detect())}
 }
 
 func (f counts) logHyper([]float64) float64 { return 0 }

@@ -76,12 +76,9 @@ func NewProblem(t *table.Table, options Options) (*Problem, error) {
 		if err := p.checkRank(); err != nil {
 			return nil, err
 		}
-		f := vectors{o: options}
-		for i := range y {
-			row := apply.UpTo(len(p.columns), func(c int) float64 { return p.columns[c].y[i] })
-			f.rows = append(f.rows, row)
-		}
-		p.family = f
+		p.family = vectors{o: options, rows: apply.UpTo(len(y), func(i int) []float64 {
+			return apply.To(p.columns, func(c column) float64 { return c.y[i] })
+		})}
 	default:
 		p.family = newNormals(y, options)
 	}
@@ -118,9 +115,7 @@ func (p *Problem) read(t *table.Table, name string) error {
 	} else if spread := high - low; math.IsInf(spread, 0) || spread < 1e-12*math.Max(math.Abs(low), math.Abs(high)) {
 		return fmt.Errorf("%s: column %q: its range %g cannot be distinguished from rounding error at %g: subtract a constant", t.Path, name, spread, one.centre)
 	}
-	for _, v := range values {
-		one.y = append(one.y, (v-one.centre)/one.scale)
-	}
+	one.y = apply.To(values, func(v float64) float64 { return (v - one.centre) / one.scale })
 	p.columns = append(p.columns, one)
 	if p.Options.Family == Poisson {
 		return nil

@@ -23,10 +23,7 @@ func (p *Problem) relabel(draws []kept) []kept {
 	shares := make([][][]float64, len(draws)) // [draw][component][row]
 	row := make([]float64, k)
 	for d := range draws {
-		shares[d] = make([][]float64, k)
-		for j := range k {
-			shares[d][j] = make([]float64, n)
-		}
+		shares[d] = apply.UpTo(k, func(int) []float64 { return make([]float64, n) })
 		for i := range n {
 			p.shares(i, &draws[d].state, row)
 			for j, share := range row {

@@ -30,18 +30,15 @@ func thinned(draws []kept, most int) []kept {
 func (p *Problem) grid(c int) []float64 {
 	low, high := slices.Min(p.columns[c].y), slices.Max(p.columns[c].y)
 	margin := densityMargin * (high - low)
-	var grid []float64
 	if p.Options.Family == Poisson {
+		var grid []float64
 		last := math.Ceil(high + margin)
 		for y := 0.0; y <= last; y += math.Max(1, math.Floor(last/densityPoints)) {
 			grid = append(grid, y)
 		}
 		return grid
 	}
-	for i := range densityPoints {
-		grid = append(grid, low-margin+(high-low+2*margin)*float64(i)/(densityPoints-1))
-	}
-	return grid
+	return apply.UpTo(densityPoints, func(i int) float64 { return low - margin + (high-low+2*margin)*float64(i)/(densityPoints-1) })
 }
 
 // densities returns the density of a new value in each column, with bands, in the units of the
@@ -90,13 +87,10 @@ func (s *Sample) summariseGiven(k int) (Given, []Row) {
 	if p.Options.Family == Multivariate {
 		draws = p.relabel(draws)
 	}
-	g := Given{Components: k, Draws: len(draws), List: make([]Component, k)}
+	g := Given{Components: k, Draws: len(draws)}
 	rows := make([]Row, p.Rows())
 	shares := make([]float64, k)
-	probability := make([][]float64, len(rows))
-	for i := range rows {
-		probability[i] = make([]float64, k)
-	}
+	probability := apply.UpTo(len(rows), func(int) []float64 { return make([]float64, k) })
 	for _, d := range draws {
 		empty := make([]float64, k) // log probability that a component has no rows
 		for i := range rows {
@@ -110,29 +104,18 @@ func (s *Sample) summariseGiven(k int) (Given, []Row) {
 			g.Empty += Number(math.Exp(log) / float64(len(draws)))
 		}
 	}
-	for j := range g.List {
-		g.List[j] = p.describe(draws, j)
-	}
+	g.List = apply.UpTo(k, func(j int) Component { return p.describe(draws, j) })
 	for i := range rows {
-		rows[i] = Row{Place: p.numbers[i]}
-		for _, c := range p.columns {
-			rows[i].Values = append(rows[i].Values, Number(c.value(c.y[i])))
-		}
-		for _, share := range probability[i] {
-			rows[i].Probability = append(rows[i].Probability, Number(share))
-		}
-		rows[i].Component = floats.MaxIdx(probability[i]) + 1
+		rows[i] = Row{Place: p.numbers[i], Component: floats.MaxIdx(probability[i]) + 1}
+		rows[i].Values = apply.To(p.columns, func(c column) Number { return Number(c.value(c.y[i])) })
+		rows[i].Probability = apply.To(probability[i], func(share float64) Number { return Number(share) })
 	}
 	return g, rows
 }
 
 func (p *Problem) describe(draws []kept, j int) (one Component) {
 	over := func(value func(c component) float64) Summary {
-		values := make([]float64, len(draws))
-		for d := range draws {
-			values[d] = value(draws[d].state.components[j])
-		}
-		return summarize(values)
+		return summarize(apply.To(draws, func(d kept) float64 { return value(d.state.components[j]) }))
 	}
 	one.Weight = over(func(c component) float64 { return c.weight })
 	for at, column := range p.columns {

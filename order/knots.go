@@ -42,9 +42,7 @@ func (p *Problem) splines(values []float64) error {
 	// Without rows on both sides of a knot, its column is a linear combination of other columns.
 	inner := p.times[o.Degree : n-1]
 	count := min(o.Candidates, len(inner))
-	for c := range count {
-		k.places = append(k.places, inner[(2*c+1)*len(inner)/(2*count)])
-	}
+	k.places = apply.UpTo(count, func(c int) float64 { return inner[(2*c+1)*len(inner)/(2*count)] })
 	if count < o.Candidates {
 		p.Notes = append(p.Notes, fmt.Sprintf("%s have %s for knots", english.Count(n, "row"), english.Count(count, "place")))
 	}
@@ -82,9 +80,7 @@ func (k *knots) prepare(d *design, mean float64) {
 		k.explained += d.reduced.At(i, last) * d.reduced.At(i, last)
 	}
 	k.total, k.response = d.total, column(last)
-	for j := range k.places {
-		k.columns = append(k.columns, column(k.degree+j))
-	}
+	k.columns = apply.UpTo(len(k.places), func(j int) []float64 { return column(k.degree + j) })
 	norm, ways := 0.0, 0.0
 	poisson := make([]float64, k.most+1)
 	for size := range poisson {
@@ -235,10 +231,8 @@ func (b *branch) add(set []int, log float64) {
 func (k *knots) sum(ctx gocontext.Context, draws int, random *rand.Rand) (*knotSum, error) {
 	branches := make([]*branch, len(k.places)+1)
 	for b := range branches {
-		branches[b] = &branch{math.Inf(-1), make([]float64, k.most+1), make([]float64, k.most+1), make([]float64, len(k.places)), make([][]int, k.most+1)}
-		for size := range branches[b].best {
-			branches[b].best[size] = math.Inf(-1)
-		}
+		best := slices.Repeat([]float64{math.Inf(-1)}, k.most+1)
+		branches[b] = &branch{math.Inf(-1), make([]float64, k.most+1), best, make([]float64, len(k.places)), make([][]int, k.most+1)}
 	}
 	none := k.logJoint(0, k.explained)
 	branches[len(k.places)].add(nil, none)

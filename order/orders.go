@@ -83,10 +83,7 @@ func legendre(u float64, into []float64) {
 // overTime makes the design whose columns are functions of time: Legendre polynomials up to a
 // degree, then the truncated powers of knots, with the names in the argument others.
 func (p *Problem) overTime(values []float64, degree int, others []string) {
-	var names []string
-	for d := range degree {
-		names = append(names, fmt.Sprintf("Legendre %d", d+1))
-	}
+	names := apply.UpTo(degree, func(d int) string { return fmt.Sprintf("Legendre %d", d+1) })
 	rows := apply.UpTo(len(values), func(i int) []float64 { return p.basis(p.times[i]) })
 	p.levels = newDesign(append(names, others...), values, func(i, j int) float64 { return rows[i][j] })
 }

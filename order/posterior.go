@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"github.com/transdim/vti/internal/apply"
 	"github.com/transdim/vti/internal/logsum"
 	"github.com/transdim/vti/internal/pick"
 	"github.com/transdim/vti/internal/rank"
@@ -81,9 +82,7 @@ func (p *Problem) splinePosterior(ctx gocontext.Context, draws int, random *rand
 	post := &posterior{problem: p, knots: sum}
 	for k, probability := range sum.count {
 		o := Order{Order: k, Probability: Number(probability), LogBayesFactor: Number(sum.logCount[k] - sum.logCount[0])}
-		for _, j := range sum.best[k] {
-			o.Knots = append(o.Knots, Number(p.knots.places[j]))
-		}
+		o.Knots = apply.To(sum.best[k], func(j int) Number { return Number(p.knots.places[j]) })
 		post.orders = append(post.orders, o)
 	}
 	fits := map[string]*fit{}
@@ -91,10 +90,7 @@ func (p *Problem) splinePosterior(ctx gocontext.Context, draws int, random *rand
 		key := fmt.Sprint(set)
 		f := fits[key]
 		if f == nil {
-			columns := rank.UpTo(p.knots.degree)
-			for _, j := range set {
-				columns = append(columns, p.knots.degree+j)
-			}
+			columns := append(rank.UpTo(p.knots.degree), apply.To(set, func(j int) int { return p.knots.degree + j })...)
 			if f, err = p.levels.newFit(columns, p.levels.total); err != nil {
 				return nil, err
 			}

@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"github.com/transdim/vti/internal/apply"
 	"github.com/transdim/vti/internal/stream"
 	"github.com/transdim/vti/space"
 )
@@ -226,9 +227,7 @@ func (m *Models) exchange() {
 func (m *Models) endIteration() error {
 	m.done++
 	if m.done > m.cfg.BurnIn {
-		for i := range m.chains {
-			m.Sets = append(m.Sets, slices.Clone(m.lists.Set(m.rows[i].code)))
-		}
+		m.Sets = append(m.Sets, apply.To(m.rows[:m.chains], func(row modelRow) []int32 { return slices.Clone(m.lists.Set(row.code)) })...)
 		return nil
 	}
 	if every := max(m.cfg.BurnIn/renewals, 1); m.done%every != 0 {

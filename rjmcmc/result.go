@@ -138,16 +138,9 @@ func (r *Result) Summarise(f func(draw int) float64) Summary {
 
 // series returns f of every draw, [chains][draws].
 func (r *Result) series(f func(draw int) float64) [][]float64 {
-	n := r.Draws() / r.Chains
-	values := make([]float64, r.Draws())
-	chains := make([][]float64, r.Chains)
-	for c := range chains {
-		chains[c] = values[c*n : (c+1)*n]
-		for i := range n {
-			chains[c][i] = f(i*r.Chains + c)
-		}
-	}
-	return chains
+	return apply.UpTo(r.Chains, func(c int) []float64 {
+		return apply.UpTo(r.Draws()/r.Chains, func(i int) float64 { return f(i*r.Chains + c) })
+	})
 }
 
 // Inclusion summarises the indicator that coordinate j is active. Its Mean is a probability.

@@ -175,9 +175,7 @@ func (s *sampler) schedule(t int) (moves []Move) {
 		times[Jump], times[Swap] = 0, 0
 	}
 	for move, n := range times {
-		for range n {
-			moves = append(moves, Move(move))
-		}
+		moves = append(moves, slices.Repeat([]Move{Move(move)}, n)...)
 	}
 	return moves
 }

@@ -49,10 +49,9 @@ func settings(p *score.Problem, node int) (list []setting) {
 	}
 	column := d.OwnColumn(node)
 	mean, sd := stat.MeanStdDev(column, nil)
-	for _, x := range []float64{mean - sd/2, mean + sd/2} {
-		list = append(list, setting{x, fmt.Sprintf("%.4g", x*d.Scale[node]+d.Shift[node])})
-	}
-	return list
+	return apply.To([]float64{mean - sd/2, mean + sd/2}, func(x float64) setting {
+		return setting{x, fmt.Sprintf("%.4g", x*d.Scale[node]+d.Shift[node])}
+	})
 }
 
 // sizeMixedEffects estimates by simulation the sizes of the effects in a mixed table, for a part of
@@ -103,10 +102,8 @@ func simulateMixed(p *score.Problem, from int, settings []setting, parents []dgr
 		mechanisms[j] = table.Mechanism(dgraph.Family{Node: j, Parents: parents[j]}, thetas[j])
 	}
 	for s := range settings {
-		rows[s], means[s] = make([]float64, table.Width()), make([][]float64, nodes)
-		for j := range nodes {
-			means[s][j] = make([]float64, max(1, len(mechanisms[j].Levels)))
-		}
+		rows[s] = make([]float64, table.Width())
+		means[s] = apply.To(mechanisms, func(m *score.MixedMechanism) []float64 { return make([]float64, max(1, len(m.Levels))) })
 	}
 	for range effectRows {
 		for _, j := range order {

@@ -148,11 +148,8 @@ func checkedColumns(p *score.Problem, node int) (columns []modelcheck.Column, ki
 		return []modelcheck.Column{{Name: name, Values: inUnits(p.Data, node)}}, modelcheck.Continuous
 	}
 	for level, text := range p.Data.Levels[node][1:] {
-		column := modelcheck.Column{Name: name + "=" + text, Indicator: true}
-		for row := range p.Data.Rows() {
-			column.Values = append(column.Values, dgraph.Indicator(int(p.Data.X.At(row, node)) == level+1))
-		}
-		columns = append(columns, column)
+		values := apply.UpTo(p.Data.Rows(), func(row int) float64 { return dgraph.Indicator(int(p.Data.X.At(row, node)) == level+1) })
+		columns = append(columns, modelcheck.Column{Name: name + "=" + text, Indicator: true, Values: values})
 	}
 	return columns, modelcheck.Binary
 }
@@ -208,10 +205,7 @@ func (n *nodeFit) draw(column int, mean, sd, replicate []float64, random *rand.R
 		return
 	}
 	if column == n.first {
-		n.levels = n.levels[:0]
-		for _, probabilities := range n.probabilities {
-			n.levels = append(n.levels, pick.Index(probabilities, random.Float64()))
-		}
+		n.levels = apply.To(n.probabilities, func(p []float64) int { return pick.Index(p, random.Float64()) })
 	}
 	level := 1 + column - n.first
 	for k, probabilities := range n.probabilities {

@@ -9,6 +9,7 @@ import (
 	dgraph "github.com/transdim/vti/dag/graph"
 	"github.com/transdim/vti/dag/score"
 	"github.com/transdim/vti/dag/sem"
+	"github.com/transdim/vti/internal/apply"
 	"github.com/transdim/vti/internal/draws"
 )
 
@@ -118,14 +119,11 @@ func ReadDraws(p *score.Problem, dir string) (d score.Sample, err error) {
 	}
 	dim := p.Layout().Dim()
 	for k := range file.Len() {
-		parents, thetas := make([]dgraph.Set, p.Data.Nodes()), make([][]float64, p.Data.Nodes())
+		parents, thetas := make([]dgraph.Set, p.Data.Nodes()), apply.UpTo(p.Data.Nodes(), func(int) []float64 { return make([]float64, dim) })
 		for s, e := range edges {
 			if file.Codes[k*len(edges)+s] != 0 {
 				parents[e.To] = parents[e.To].With(e.From)
 			}
-		}
-		for j := range thetas {
-			thetas[j] = make([]float64, dim)
 		}
 		for c, column := range columns {
 			column.set(thetas[column.node], file.Theta[k*len(columns)+c])

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/transdim/vti/internal/apply"
 	"github.com/transdim/vti/internal/english"
 	"github.com/transdim/vti/table"
 )
@@ -40,10 +41,7 @@ func ReadAdjacency(t *table.Table, nodes []string) (*Graph, error) {
 	path, columns := t.Path, t.Names()
 	rowNames := columns
 	if first, err := t.Lookup(columns[0]); err == nil && first.Kind == table.Factor {
-		rowNames = nil
-		for row := range t.Rows() {
-			rowNames = append(rowNames, first.Text(row))
-		}
+		rowNames = apply.UpTo(t.Rows(), first.Text)
 		columns = columns[1:]
 	}
 	if len(rowNames) != t.Rows() || len(columns) != t.Rows() {

@@ -5,6 +5,9 @@ import (
 	"errors"
 	"iter"
 	"math/bits"
+	"slices"
+
+	"github.com/transdim/vti/internal/apply"
 )
 
 // MaxNodes is the largest number of nodes of a graph. Tables with an entry for each pair of nodes
@@ -264,12 +267,7 @@ func (s Set) At(k int) int {
 }
 
 // List returns the nodes, ascending.
-func (s Set) List() (list []int) {
-	for i := range s.Nodes() {
-		list = append(list, i)
-	}
-	return list
-}
+func (s Set) List() []int { return slices.Collect(s.Nodes()) }
 
 // MarshalBinary implements [encoding.BinaryMarshaler].
 func (s Set) MarshalBinary() (data []byte, err error) {
@@ -411,14 +409,7 @@ func (s Set) highest() int {
 
 // EdgeTable returns a table [N,N] of edges by cause and effect. sets holds the causes of each node.
 func EdgeTable(sets []Set) [][]bool {
-	table := make([][]bool, len(sets))
-	for i := range table {
-		table[i] = make([]bool, len(sets))
-		for j := range table[i] {
-			table[i][j] = sets[j].Has(i)
-		}
-	}
-	return table
+	return apply.UpTo(len(sets), func(i int) []bool { return apply.To(sets, func(causes Set) bool { return causes.Has(i) }) })
 }
 
 // Graphs over which sums are possible have few nodes, so that a set of nodes is the bits of one

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/transdim/vti/internal/apply"
 	"github.com/transdim/vti/internal/english"
 )
 
@@ -54,9 +55,7 @@ func (s Structure) Families() []Family {
 			}
 		}
 		slices.SortFunc(sets, Set.Compare)
-		for _, set := range sets {
-			families = append(families, Family{j, set})
-		}
+		families = append(families, apply.To(sets, func(set Set) Family { return Family{j, set} })...)
 	}
 	return families
 }

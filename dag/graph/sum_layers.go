@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"github.com/transdim/vti/internal/apply"
 	"github.com/transdim/vti/internal/logsum"
 )
 
@@ -43,11 +44,7 @@ func newLayerSum(sets [][]weightedSet, on func(done, total int) bool) *layerSum 
 		if !on(0, 1) {
 			return l
 		}
-		var touching [][]float64
-		for t := range l.nodes {
-			touching = append(touching, sumWithin(nodeSets, l.nodes, 1<<t))
-		}
-		l.touching = append(l.touching, touching)
+		l.touching = append(l.touching, apply.UpTo(l.nodes, func(t int) []float64 { return sumWithin(nodeSets, l.nodes, 1<<t) }))
 	}
 	below, sums := l.scratch()
 	for set := range subsets(uint64(1)<<l.nodes - 1) {
@@ -259,14 +256,9 @@ func (l *layerSum) surroundings(on func(done, total int) bool) (after []float64,
 
 // newAround returns an array [N][N][2^N] of logarithms of zero, −Inf.
 func (l *layerSum) newAround() [][][]float64 {
-	around := make([][][]float64, l.nodes)
-	for j := range around {
-		around[j] = make([][]float64, l.nodes)
-		for t := range around[j] {
-			around[j][t] = slices.Repeat([]float64{math.Inf(-1)}, 1<<l.nodes)
-		}
-	}
-	return around
+	return apply.UpTo(l.nodes, func(int) [][]float64 {
+		return apply.UpTo(l.nodes, func(int) []float64 { return slices.Repeat([]float64{math.Inf(-1)}, 1<<l.nodes) })
+	})
 }
 
 // shares sets the argument shares to the probabilities of the families (nodes with sets of

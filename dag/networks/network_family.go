@@ -1,9 +1,11 @@
 package networks
 
 import (
+	"slices"
+
 	dgraph "github.com/transdim/vti/dag/graph"
 	"github.com/transdim/vti/dag/score"
-	"slices"
+	"github.com/transdim/vti/internal/apply"
 )
 
 // networkFamily is the posterior of the first layer of the network of a family, a node j with a set
@@ -29,16 +31,10 @@ type networkFamily struct {
 func newNetworkFamily(p *score.Problem, f dgraph.Family) *networkFamily {
 	n := &networkFamily{hidden: p.Model.Hidden, bias: !p.Model.NoBias, priorSD: p.Model.PriorSD, sigma: p.Model.Sigma}
 	buffer := make([]float64, p.Data.Nodes())
-	column := func(j int) (values []float32) {
-		for _, row := range p.Data.CountedRows(f.Node) {
-			values = append(values, float32(p.Data.RowFor(f.Node, row, buffer)[j]))
-		}
-		return values
+	column := func(j int) []float32 {
+		return apply.To(p.Data.CountedRows(f.Node), func(row int) float32 { return float32(p.Data.RowFor(f.Node, row, buffer)[j]) })
 	}
-	for i := range f.Parents.Nodes() {
-		n.inputs = append(n.inputs, column(i))
-	}
-	n.target = column(f.Node)
+	n.inputs, n.target = apply.To(f.Parents.List(), column), column(f.Node)
 	for _, x := range n.target {
 		n.squares += dgraph.Square(float64(x))
 	}

@@ -9,6 +9,7 @@ import (
 	dgraph "github.com/transdim/vti/dag/graph"
 	"github.com/transdim/vti/dag/score"
 	"github.com/transdim/vti/dag/sem"
+	"github.com/transdim/vti/internal/apply"
 	"github.com/transdim/vti/internal/dense"
 	"github.com/transdim/vti/internal/kernel"
 )
@@ -44,14 +45,10 @@ const rowBlock = 512
 
 func (m *networkMover) emptyState() *networkState {
 	units, rows := m.units(), len(m.target)
-	s := &networkState{
+	return &networkState{
 		before: make([]float32, m.hidden*rows), outputs: make([]float32, units*rows), gram: make([]float64, units*units), pull: make([]float64, units),
-		logSigma: math.Log(m.sigma),
+		logSigma: math.Log(m.sigma), weights: apply.UpTo(m.hidden, func(int) []float64 { return make([]float64, len(m.inputs)) }),
 	}
-	for range m.hidden {
-		s.weights = append(s.weights, make([]float64, len(m.inputs)))
-	}
-	return s
 }
 
 func (m *networkMover) drawPrior(s *networkState) {

@@ -18,10 +18,9 @@ type spreads [][]struct{ squares, degrees float64 }
 // that have fine islands: groups of particles that give independent estimates of the log evidence.
 func (s *Scores) spreads() spreads {
 	nodes := s.problem.Structure.Nodes
-	out := make(spreads, nodes)
-	for j := range out {
-		out[j] = make([]struct{ squares, degrees float64 }, nodes)
-	}
+	var out spreads = apply.UpTo(nodes, func(int) []struct{ squares, degrees float64 } {
+		return make([]struct{ squares, degrees float64 }, nodes)
+	})
 	for f := range s.islands {
 		family := s.problem.Families[f]
 		cell := &out[family.Node][family.Parents.Len()]

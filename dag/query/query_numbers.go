@@ -14,6 +14,7 @@ import (
 	dgraph "github.com/transdim/vti/dag/graph"
 	"github.com/transdim/vti/dag/score"
 	"github.com/transdim/vti/dag/tables"
+	"github.com/transdim/vti/internal/apply"
 	"github.com/transdim/vti/internal/report"
 )
 
@@ -29,9 +30,7 @@ type givenNumbers struct {
 
 func newGivenNumbers(p *score.Problem, r resolvedQuery) *givenNumbers {
 	g := &givenNumbers{problem: p, query: r, forms: p.Forms(), observed: slices.Sorted(maps.Keys(r.observed))}
-	for _, j := range g.observed {
-		g.values = append(g.values, scaled(g.problem.Data, j, r.observed[j]))
-	}
+	g.values = apply.To(g.observed, func(j int) float64 { return scaled(p.Data, j, r.observed[j]) })
 	return g
 }
 

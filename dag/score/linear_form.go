@@ -11,6 +11,8 @@ import (
 	dgraph "github.com/transdim/vti/dag/graph"
 	"github.com/transdim/vti/dag/sem"
 	"github.com/transdim/vti/dag/tables"
+	"github.com/transdim/vti/internal/apply"
+	"github.com/transdim/vti/internal/distinct"
 	"github.com/transdim/vti/varsel/exact"
 )
 
@@ -29,11 +31,8 @@ type LinearForm struct {
 
 // NewLinearForm returns the [Form] of a node (its evidences and posteriors) with linear mechanisms.
 func NewLinearForm(d *tables.Data, node int, layout sem.Layout, priorSD float64) *LinearForm {
-	l := LinearForm{rows: d.RowsOf(node), layout: layout, priorSD: priorSD, noise: exact.Noise{Log: math.Log(layout.Sigma)}}
-	root := RootOfGram(d, node)
-	for i := range d.Nodes() {
-		l.root = append(l.root, mat.Col(nil, i, root))
-	}
+	l, root := LinearForm{rows: d.RowsOf(node), layout: layout, priorSD: priorSD, noise: exact.Noise{Log: math.Log(layout.Sigma)}}, RootOfGram(d, node)
+	l.root = apply.UpTo(d.Nodes(), func(i int) []float64 { return mat.Col(nil, i, root) })
 	return l.forNode(d, node)
 }
 
@@ -59,11 +58,7 @@ func (l *LinearForm) Family(parents dgraph.Set) (*exact.Posterior, error) {
 
 // model returns the regression given the noise scale.
 func (l *LinearForm) model(parents dgraph.Set) (*exact.Model, error) {
-	var columns [][]float64
-	for i := range parents.Nodes() {
-		columns = append(columns, l.root[i])
-	}
-	y := l.root[l.node]
+	y, columns := l.root[l.node], distinct.At(l.root, parents.List())
 	return exact.NewModel(y, columns, make([]float64, len(columns)), slices.Repeat([]float64{l.priorSD}, len(columns)), l.rows-len(y), 0)
 }
 

@@ -10,6 +10,7 @@ import (
 	dgraph "github.com/transdim/vti/dag/graph"
 	"github.com/transdim/vti/dag/sem"
 	"github.com/transdim/vti/dag/tables"
+	"github.com/transdim/vti/internal/distinct"
 	"github.com/transdim/vti/internal/english"
 	"github.com/transdim/vti/internal/logsum"
 	"github.com/transdim/vti/internal/spline"
@@ -128,11 +129,8 @@ func (m *MixedColumns) withProducts(nodes dgraph.Set) []int {
 }
 
 // rowsFor returns the rows in which a node was not set by an intervention.
-func (m *MixedColumns) rowsFor(node int) (rows [][]float64) {
-	for _, row := range m.data.CountedRows(node) {
-		rows = append(rows, m.Rows[row])
-	}
-	return rows
+func (m *MixedColumns) rowsFor(node int) [][]float64 {
+	return distinct.At(m.Rows, m.data.CountedRows(node))
 }
 
 // unordered returns the likelihood of r unordered categories.

@@ -10,6 +10,7 @@ import (
 	"strconv"
 
 	dgraph "github.com/transdim/vti/dag/graph"
+	"github.com/transdim/vti/internal/apply"
 	"github.com/transdim/vti/internal/english"
 	"github.com/transdim/vti/internal/pick"
 	"github.com/transdim/vti/internal/stream"
@@ -226,11 +227,8 @@ func (s *Simulated) WriteCSV(w io.Writer) error {
 func (s *Simulated) WriteTruth(w io.Writer) error {
 	rows := [][]string{append([]string{"node"}, s.Names...)}
 	for i, name := range s.Names {
-		cells := []string{name}
-		for j := range s.Names {
-			cells = append(cells, strconv.Itoa(int(dgraph.Indicator(s.Truth.Has(i, j)))))
-		}
-		rows = append(rows, cells)
+		cells := apply.UpTo(len(s.Names), func(j int) string { return strconv.Itoa(int(dgraph.Indicator(s.Truth.Has(i, j)))) })
+		rows = append(rows, append([]string{name}, cells...))
 	}
 	return csv.NewWriter(w).WriteAll(rows)
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/transdim/vti/internal/apply"
 	"github.com/transdim/vti/table"
 )
 
@@ -64,9 +65,7 @@ func (d *Data) constant(name string) (c constantColumn, found bool) {
 
 // Notes returns sentences on columns of the table that are not nodes because they are constant, and
 // on columns that mix numbers with text.
-func (d *Data) Notes() (notes []string) {
-	for _, c := range d.constants {
-		notes = append(notes, c.String()+": nothing can depend on it, so it is left out")
-	}
+func (d *Data) Notes() []string {
+	notes := apply.To(d.constants, func(c constantColumn) string { return c.String() + ": nothing can depend on it, so it is left out" })
 	return append(notes, d.mixed...)
 }

@@ -72,14 +72,9 @@ func ReadTiers(path string) ([][]string, error) {
 // skipped.
 func ParseTiers(lines []string) (tiers [][]string) {
 	for _, line := range lines {
-		if strings.TrimSpace(line) == "" {
-			continue
+		if strings.TrimSpace(line) != "" {
+			tiers = append(tiers, apply.To(strings.Split(line, ","), strings.TrimSpace))
 		}
-		var tier []string
-		for name := range strings.SplitSeq(line, ",") {
-			tier = append(tier, strings.TrimSpace(name))
-		}
-		tiers = append(tiers, tier)
 	}
 	return tiers
 }

@@ -307,19 +307,11 @@ func (d *Data) Node(name string) (int, error) {
 }
 
 // RowsFor returns the rows that count for a node: rows in which the node was not set from outside.
-func (d *Data) RowsFor(j int) (rows [][]float64) {
-	for _, row := range d.CountedRows(j) {
-		rows = append(rows, d.X.RawRowView(row))
-	}
-	return rows
-}
+func (d *Data) RowsFor(j int) [][]float64 { return apply.To(d.CountedRows(j), d.X.RawRowView) }
 
 // OwnColumn returns the values of a node in the rows in which it was not set from outside.
-func (d *Data) OwnColumn(j int) (values []float64) {
-	for _, row := range d.CountedRows(j) {
-		values = append(values, d.X.At(row, j))
-	}
-	return values
+func (d *Data) OwnColumn(j int) []float64 {
+	return apply.To(d.CountedRows(j), func(row int) float64 { return d.X.At(row, j) })
 }
 
 // RowFor copies a row into the slice to [N], subtracts the means in Centers for node j, if there

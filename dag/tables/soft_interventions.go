@@ -66,10 +66,7 @@ func (d *Data) Mechanisms() [][]int {
 
 // RegimeRows returns the number of rows with a soft intervention.
 func (d *Data) RegimeRows() int {
-	var rows []int
-	for _, r := range d.Regimes {
-		rows = append(rows, r.rows...)
-	}
+	rows := slices.Concat(apply.To(d.Regimes, func(r regime) []int { return r.rows })...)
 	slices.Sort(rows)
 	return len(slices.Compact(rows))
 }

@@ -39,10 +39,8 @@ func (s *Graphs) Some() (posterior score.Mixture, families [][]int, chain []int3
 	all := slices.Concat(s.Graphs...)
 	posterior, families = score.FamiliesOf(all)
 	every := max(1, len(all)/comparedGraphs)
-	for k := 0; k < len(all); k += every {
-		chain = append(chain, int32(k/len(s.Graphs[0])+1))
-	}
-	return posterior, score.EachOf(families, every), chain
+	families = score.EachOf(families, every)
+	return posterior, families, apply.UpTo(len(families), func(k int) int32 { return int32(k*every/len(s.Graphs[0]) + 1) })
 }
 
 // Sample returns all draws with their parameters, ordered by time, and at each time by chain.

@@ -14,6 +14,7 @@ import (
 	"github.com/transdim/vti/dag/score"
 	"github.com/transdim/vti/dag/sem"
 	"github.com/transdim/vti/dag/tables"
+	"github.com/transdim/vti/internal/apply"
 	"github.com/transdim/vti/internal/parallel"
 	"github.com/transdim/vti/internal/pick"
 	"github.com/transdim/vti/internal/stream"
@@ -256,8 +257,6 @@ func (r *chainRun) startImputed(ctx gocontext.Context, status func(string)) erro
 	if err := parallel.For(ctx, len(r.imputers), func(c int) error { return r.advance(ctx, c, imputeBurnIn) }); err != nil {
 		return err
 	}
-	for _, m := range r.imputers {
-		r.walks = append(r.walks, m.walk)
-	}
+	r.walks = apply.To(r.imputers, func(m *imputer) *walk { return m.walk })
 	return nil
 }
