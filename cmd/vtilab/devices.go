@@ -79,8 +79,7 @@ type deviceTest struct {
 
 func (d *deviceTest) register(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.Var(cli.Name(&d.device), "device", "the only device, instead of every device that works")
-	cli.CompleteWith(cmd, "device", gpu.KindNames()...)
+	cli.Named(cmd, &d.device, "device", "the only device, instead of every device that works", gpu.KindNames()...)
 	cli.RegisterPlugin(cmd, &d.plugin)
 	flags.BoolVarP(&d.quiet, "quiet", "q", false, "no progress on standard error")
 }

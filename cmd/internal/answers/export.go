@@ -295,10 +295,7 @@ func (e *exporter) variable(v *variable) error {
 
 // rows writes the predictions of the run for the rows of its own table.
 func (e *exporter) rows(ctx context.Context, rows *predict.Rows) error {
-	places := make([]int64, rows.Len())
-	for i, place := range rows.Places {
-		places[i] = int64(place)
-	}
+	places := apply.To(rows.Places, func(place int) int64 { return int64(place) })
 	dim := zarr.Dim{Name: "row", Length: rows.Len()}
 	shape := append(slices.Clone(e.shape), dim)
 	eta, all := make([]float64, rows.Draws()*rows.Planes()), make([]float64, rows.Draws())

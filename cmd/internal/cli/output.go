@@ -31,8 +31,7 @@ func (f *Output) Register(cmd *cobra.Command, computes bool) {
 	Group(cmd, OutputGroup, func() {
 		if computes {
 			flags.Uint64Var(&f.Seed, "seed", 0, "random seed: the same seed gives the same numbers on the same device")
-			flags.Var(Name(&f.Device), "device", "device: auto, cpu, cuda, xla-cpu, or go (slow, for checks); see vti devices")
-			CompleteWith(cmd, "device", gpu.KindNames()...)
+			Named(cmd, &f.Device, "device", "device: auto, cpu, cuda, xla-cpu, or go (slow, for checks); see vti devices", gpu.KindNames()...)
 			RegisterPlugin(cmd, &f.Plugin)
 		}
 		flags.StringVarP(&f.Out, "out", "o", "", "run `directory` (default a new one in runs/)")

@@ -119,6 +119,13 @@ type named interface {
 // Name returns a flag for a value of a type that parses its own names.
 func Name(value named) pflag.Value { return textual{value} }
 
+// Named adds a flag for a value of a type that parses its own names. The shell suggests the given
+// values, which may have meanings (see [CompleteWith]).
+func Named(cmd *cobra.Command, value named, flag, usage string, values ...string) {
+	cmd.Flags().Var(Name(value), flag, usage)
+	CompleteWith(cmd, flag, values...)
+}
+
 type textual struct{ value named }
 
 func (v textual) Set(s string) error { return v.value.UnmarshalText([]byte(s)) }

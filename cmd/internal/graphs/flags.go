@@ -11,6 +11,7 @@ import (
 	"github.com/transdim/vti/dag"
 	"github.com/transdim/vti/dag/score"
 	"github.com/transdim/vti/dag/tables"
+	"github.com/transdim/vti/internal/apply"
 )
 
 // modelFlags holds the flags for the columns of the table, the mechanisms, the priors and the
@@ -41,8 +42,8 @@ func (f *modelFlags) register(cmd *cobra.Command, mechanisms ...dag.Mechanism) {
 		flags.StringArrayVar(&columns.Clamp, "clamp", nil, "`drug=PKA:low`: in rows where column drug is not zero, node PKA was set to its lowest level (or high, or a level by name; drug=PKA: to the measured value); may be repeated")
 		flags.Var(cli.Name(&columns.Discretize), "discretize", "discretize numeric columns: terciles, quantiles:k, or hartemink:k")
 		flags.BoolVar(&columns.Log, "log", false, "take logarithms of all columns first")
-		flags.Var(cli.Name(&columns.Scaling), "scale",
-			"standardize: centre and divide each column by its sd; global: centre, and one sd for all; center; or none")
+		cli.Named(cmd, &columns.Scaling, "scale",
+			"standardize: centre and divide each column by its sd; global: centre, and one sd for all; center; or none", "standardize", "global", "center", "none")
 		cli.OneWord(cmd, &f.na, "na", "rows with missing values: refuse; drop; or impute, by chains that draw missing cells together with graph and parameters (bge and categories), which assumes that cells are missing at random", "refuse", "drop", "impute")
 	})
 	cli.Group(cmd, "Constraints", func() {
@@ -55,10 +56,6 @@ func (f *modelFlags) register(cmd *cobra.Command, mechanisms ...dag.Mechanism) {
 	})
 	cli.Group(cmd, "Mechanisms and priors", func() {
 		if len(mechanisms) > 0 {
-			names := []string{dag.AnyMechanism.String()}
-			for _, m := range mechanisms {
-				names = append(names, m.String())
-			}
 			networks := slices.Contains(mechanisms, dag.MLP)
 			usage := "mechanisms: bge, linear with the same evidence for all graphs of an equivalence class; linear, with independent normal weights"
 			if slices.Contains(mechanisms, dag.Spline) {
@@ -70,9 +67,8 @@ func (f *modelFlags) register(cmd *cobra.Command, mechanisms ...dag.Mechanism) {
 			if slices.Contains(mechanisms, dag.Mixed) {
 				usage += "; mixed, for numbers and categories in one table: linear with intercepts by level, and logistic"
 			}
-			flags.Var(cli.Name(&model.Mechanism), "sem",
-				usage+"; auto: bge, or linear with --sigma or --prior-sd; mixed where there are both kinds of columns. Categories alone have tables of probabilities")
-			cli.CompleteWith(cmd, "sem", names...)
+			cli.Named(cmd, &model.Mechanism, "sem",
+				usage+"; auto: bge, or linear with --sigma or --prior-sd; mixed where there are both kinds of columns. Categories alone have tables of probabilities", apply.To(append([]dag.Mechanism{dag.AnyMechanism}, mechanisms...), dag.Mechanism.String)...)
 			if networks {
 				flags.Var(cli.Count{Value: &model.Hidden, Least: 1}, "hidden", "mlp: hidden units of a node (default 10)")
 				flags.BoolVar(&model.NoBias, "no-bias", false, "mlp: no bias in hidden and output units")
@@ -81,11 +77,10 @@ func (f *modelFlags) register(cmd *cobra.Command, mechanisms ...dag.Mechanism) {
 		flags.Var(cli.PositiveOr("unknown", &f.sigma), "sigma", "noise `scale` of all nodes, on the scaled columns, or unknown: one for each node. Equal noise is a strong assumption, which can identify directions (default unknown)")
 		flags.Var((*cli.Positive)(&model.PriorSD), "prior-sd", "prior sd of a weight, on the scaled columns (default 1)")
 		flags.Var((*cli.Positive)(&model.ImaginarySampleSize), "imaginary-sample-size", "categories: weight of the prior in rows, spread evenly over all combinations of values (default 1)")
-		flags.Var(cli.Name(&model.Graphs), "graph-prior", "prior over graphs: sparse, uniform over the number of parents of a node and then over sets of that size; or uniform")
+		cli.Named(cmd, &model.Graphs, "graph-prior", "prior over graphs: sparse, uniform over the number of parents of a node and then over sets of that size; or uniform", "sparse\tfew edges are more probable than many", "uniform\tall graphs are equally probable")
 		flags.Float64Var(&model.EdgePenalty, "edge-penalty", 0, "λ of the prior exp(−λ edges), instead of --graph-prior")
 		flags.Var((*cli.Positive)(&model.ExpectedDegree), "expected-degree", "set λ by the mean `number` of parents of a node, ignoring acyclicity")
 		flags.StringVar(&f.edgePrior, "edge-prior", "", "prior probability of each edge, ignoring acyclicity: `file` with a row for each cause and a column for each effect")
-		cli.CompleteWith(cmd, "graph-prior", "sparse\tfew edges are more probable than many", "uniform\tall graphs are equally probable")
 		flags.BoolVar(&model.Orders, "prior-orders", false, "prior over orders of the columns with edges along them, as in Davies et al. (2025), instead of a prior over graphs: a graph counts once for each of its topological orders")
 		flags.StringVar(&f.record.Truth, "truth", "", "adjacency matrix to compare with: `file` with a row for each cause and a column for each effect")
 	})
@@ -93,7 +88,6 @@ func (f *modelFlags) register(cmd *cobra.Command, mechanisms ...dag.Mechanism) {
 		flags.StringArrayVar(&f.record.Effects, "effect", nil, "print the total causal effect of the `pair` a->b, or of several separated by commas; may be repeated (default the most probable)")
 	})
 	cli.CompleteColumns(cmd, "exclude", "intervened", "exogenous")
-	cli.CompleteWith(cmd, "scale", "standardize", "global", "center", "none")
 }
 
 // Describe returns the record of a new run with the settings of the flags.
@@ -126,8 +120,8 @@ func (f *modelFlags) Describe(*pflag.FlagSet) (*dag.Record, error) {
 func (f *modelFlags) registerMethods(cmd *cobra.Command) {
 	flags, record := cmd.Flags(), &f.record
 	cli.Group(cmd, "Methods", func() {
-		flags.Var(cli.Name(&record.Structure), "structure",
-			"method: exact, sums over all graphs; chains, Markov chains over graphs; flow, one flow for the parameters of mechanisms with a learned q(m) over graphs; auto: exact where possible, for networks up to 11 columns, else chains")
+		cli.Named(cmd, &record.Structure, "structure",
+			"method: exact, sums over all graphs; chains, Markov chains over graphs; flow, one flow for the parameters of mechanisms with a learned q(m) over graphs; auto: exact where possible, for networks up to 11 columns, else chains", "auto", "exact", "chains", "flow")
 		flags.BoolVar(&record.Undivided, "undivided", false, "structure flow: as published, one flow for the parameters of all columns together and q(m) a masked network over the digits of the order and the bits of edges")
 		flags.BoolVar(&record.Cold, "cold", false, "structure flow: q(m) starts uniform, and not at graphs of short chains with linear mechanisms")
 		flags.Var(cli.Count{Value: &record.Chains, Least: 2}, "chains", "chains: number of chains, from random starts (default 6)")
@@ -135,7 +129,6 @@ func (f *modelFlags) registerMethods(cmd *cobra.Command) {
 		flags.Var(cli.Count{Value: &record.Candidates, Least: 1}, "candidates", "chains: number of likely parents of a node whose sets are summed over; affects speed, not the answer (default 12)")
 		flags.Var(cli.Count{Value: &record.Islands, Least: 1}, "islands", "particles: largest number of islands of 64 particles for important families (default by the number of rows)")
 	})
-	cli.CompleteWith(cmd, "structure", "auto", "exact", "chains", "flow")
 }
 
 // checkMethod returns an error if a flag was given that belongs to another method than the one in

@@ -67,7 +67,7 @@ and normal noise.`,
 	flags.Var((*cli.Positive)(&s.EdgeProbability), "edge-probability", "probability of each edge along the order (default 0.5)")
 	flags.Var((*cli.Positive)(&s.ExpectedDegree), "expected-degree", "mean `number` of parents of a node, instead of --edge-probability")
 	flags.StringVar(&known, "graph", "", "`file` of the graph to simulate from, instead of a random one: an adjacency matrix, or a network in BIF (*.bif), of which the arcs are used, and with --sem categorical the tables")
-	flags.Var(cli.Name(&s.Mechanism), "sem", "mechanisms: mlp with one hidden layer of ReLU units, linear, categorical, the tables of --graph FILE.bif, or mixed, where every second node is a category")
+	cli.Named(cmd, &s.Mechanism, "sem", "mechanisms: mlp with one hidden layer of ReLU units, linear, categorical, the tables of --graph FILE.bif, or mixed, where every second node is a category", "linear", "mlp", "categorical", "mixed")
 	flags.Var(cli.Count{Value: &s.Hidden, Least: 1}, "hidden", "mlp: hidden units of a node (default 10)")
 	flags.BoolVar(&s.Bias, "bias", false, "mlp: biases in hidden and output units")
 	flags.Var((*cli.Positive)(&s.Noise), "noise", "standard deviation of the noise (default 1)")
@@ -75,7 +75,6 @@ and normal noise.`,
 	flags.StringVarP(&out, "out", "o", "", "`file` for the table (required)")
 	flags.StringVar(&truth, "truth", "", "`file` for the adjacency matrix (required)")
 	flags.BoolVar(&asJSON, "json", false, "print one JSON object")
-	cli.CompleteWith(cmd, "sem", "linear", "mlp", "categorical", "mixed")
 	return cmd
 }
 

@@ -58,11 +58,12 @@ func (f *hbmFlags) registerModel(cmd *cobra.Command) {
 	cli.Group(cmd, "Priors", func() {
 		flags.Var((*cli.Positive)(&model.CoefficientScale), "prior-sd", "prior sd of the effect of one sd of a column, in units of sd(y) for gaussian and student, otherwise on the link scale (default 1.5)")
 		flags.Var((*cli.Positive)(&model.InterceptScale), "intercept-scale", "prior sd of the intercept at the mean of the columns, in the same units (default 10)")
-		flags.Var(cli.Name(&model.SDPrior), "sd-prior", "prior of standard deviations of varying effects: half-normal, half-cauchy or exponential")
+		cli.Named(cmd, &model.SDPrior, "sd-prior", "prior of standard deviations of varying effects: half-normal, half-cauchy or exponential", "half-normal\tgroups differ little or moderately", "half-cauchy\tgroups may differ very much", "exponential\tgroups differ little, seldom much")
 		flags.Var((*cli.Positive)(&model.SDScale), "sd-scale", "scale of that prior, in the same units (default 1)")
 		flags.Var((*cli.Positive)(&model.Correlation), "lkj", "η of the LKJ prior of the correlations of varying effects (default 2)")
 		flags.StringArrayVar(&f.priors, "prior", nil, "`prior` of one term, in the units of the table, such as b:age=normal(0,1), sd:Subject=exponential(2) (the rate) or sd:Days|Subject=half-normal(10); may be repeated")
-		flags.Var(cli.Name(&model.Models), "model-prior", "with --select, over terms that are in and that vary: betabinomial:a,b (common probability), bernoulli:π, or uniform (over models)")
+		cli.Named(cmd, &model.Models, "model-prior", "with --select, over terms that are in and that vary: betabinomial:a,b (common probability), bernoulli:π, or uniform (over models)", "betabinomial:1,1\tany number of terms can matter, each number equally probable",
+			"bernoulli:0.5\teach question has the answer yes with probability #", "uniform\tall models are equally probable")
 		flags.Var((*cli.Positive)(&model.Degrees), "df", "student: degrees of freedom (default 4)")
 	})
 
@@ -88,9 +89,6 @@ func (f *hbmFlags) registerModel(cmd *cobra.Command) {
 		"beyond a pilot run over every model (default 32768; not marginal 2000, and up to 32000 where these do not show enough)")
 	cli.CompleteColumns(cmd, "se")
 	cli.CompleteLikelihoods(cmd, frame.ResponseKinds())
-	cli.CompleteWith(cmd, "model-prior", "betabinomial:1,1\tany number of terms can matter, each number equally probable",
-		"bernoulli:0.5\teach question has the answer yes with probability #", "uniform\tall models are equally probable")
-	cli.CompleteWith(cmd, "sd-prior", "half-normal\tgroups differ little or moderately", "half-cauchy\tgroups may differ very much", "exponential\tgroups differ little, seldom much")
 }
 
 // Describe returns the record of a new run with the settings of the flags. A flow that suits the

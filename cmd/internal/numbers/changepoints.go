@@ -27,10 +27,10 @@ func (f *changepointFlags) Register(cmd *cobra.Command) {
 		flags.BoolVar(&options.Uneven, "uneven", false, "accept a series whose times are not evenly spaced")
 	})
 	cli.Group(cmd, "Model", func() {
-		flags.Var(cli.Name(&options.Kind), "model", "what changes: mean, variance, both, slope, rate of counts, or events; auto is mean, and events without --value")
+		cli.Named(cmd, &options.Kind, "model", "what changes: mean, variance, both, slope, rate of counts, or events; auto is mean, and events without --value", changepoint.KindNames()...)
 		flags.Var(cli.Count{Value: &options.MaxChanges, Least: 1}, "max-changes", "largest number of changes (default 30)")
 		flags.Var((*cli.Positive)(&options.MeanChanges), "mean-changes", "prior mean of the number of changes, which is Poisson (default 3)")
-		flags.Var(cli.Name(&options.Places), "places", "prior of positions: uniform, or spaced, which avoids short segments; auto is uniform, but spaced for events")
+		cli.Named(cmd, &options.Places, "places", "prior of positions: uniform, or spaced, which avoids short segments; auto is uniform, but spaced for events", "uniform\tchanges can be anywhere", "spaced\tchanges are seldom close together")
 		flags.Var(cli.Count{Value: &options.Shortest, Least: 1}, "shortest", "smallest number of rows in a segment (default 1; variance and both 2)")
 		flags.Var((*cli.Positive)(&options.LevelSD), "level-sd", "mean, slope: prior sd of a level, in units of the sd of the column (default 1)")
 		flags.Var((*cli.Positive)(&options.RateShape), "rate-shape", "rate, events: shape of the Gamma prior of rates (default 1)")
@@ -38,8 +38,6 @@ func (f *changepointFlags) Register(cmd *cobra.Command) {
 	})
 	f.RegisterSampler(cmd, "of draws; probabilities of changes are sums and do not depend on it")
 	cli.CompleteColumns(cmd, "time", "value")
-	cli.CompleteWith(cmd, "model", changepoint.KindNames()...)
-	cli.CompleteWith(cmd, "places", "uniform\tchanges can be anywhere", "spaced\tchanges are seldom close together")
 }
 
 func changepointsCommand(a *shell.App) *cobra.Command {

@@ -27,7 +27,7 @@ func (f *mixtureFlags) Register(cmd *cobra.Command) {
 	cli.Group(cmd, "Data and model", func() {
 		flags.StringSliceVar(&options.Columns, "column", nil, "`column` of values; several for a multivariate mixture (a,b)")
 		flags.Var(cli.Count{Value: &options.MaxComponents, Least: 1}, "max-components", "largest number of components; the prior is uniform (default 30)")
-		flags.Var(cli.Name(&options.Family), "family", "normal, student, poisson (counts), or multivariate, which normal means for several columns")
+		cli.Named(cmd, &options.Family, "family", "normal, student, poisson (counts), or multivariate, which normal means for several columns", mixture.FamilyNames()...)
 	})
 	cli.Group(cmd, "Priors (those of Richardson and Green 1997; R is the range of the column)", func() {
 		flags.Var((*cli.Positive)(&options.Concentration), "concentration", "concentration of the Dirichlet prior of weights (default 1)")
@@ -45,7 +45,6 @@ func (f *mixtureFlags) Register(cmd *cobra.Command) {
 	})
 	f.RegisterSampler(cmd, "the same seed gives the same numbers")
 	cli.CompleteColumns(cmd, "column")
-	cli.CompleteWith(cmd, "family", mixture.FamilyNames()...)
 }
 
 // Describe returns the record of a new run with the settings of the flags.

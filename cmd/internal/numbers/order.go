@@ -20,7 +20,7 @@ func (f *orderFlags) Register(cmd *cobra.Command) {
 	flags, options := cmd.Flags(), &f.record.Options
 	flags.StringVar(&options.Value, "value", "", "`column` of values")
 	flags.StringVar(&options.Time, "time", "", "`column` of times (an autoregression without it uses the order of the rows)")
-	flags.Var(cli.Name(&options.Kind), "model", "autoregression, polynomial, or spline")
+	cli.Named(cmd, &options.Kind, "model", "autoregression, polynomial, or spline", order.KindNames()...)
 	flags.Var(cli.Count{Value: &options.MaxOrder, Least: 1}, "max-order", "largest order, or number of knots (default 10; polynomial 8; spline 6)")
 	flags.Var((*cli.Positive)(&options.UnitRoot), "unit-root", "autoregression: prior probability of a unit root (default 0: none)")
 	flags.Var(cli.Count{Value: &options.Degree, Least: 1}, "degree", "spline: degree of its pieces (default 3)")
@@ -28,7 +28,6 @@ func (f *orderFlags) Register(cmd *cobra.Command) {
 	flags.Var((*cli.Positive)(&options.MeanKnots), "mean-knots", "spline: prior mean of the number of knots, which is Poisson (default 3)")
 	f.RegisterSampler(cmd, "of draws; probabilities of orders do not depend on it")
 	cli.CompleteColumns(cmd, "value", "time")
-	cli.CompleteWith(cmd, "model", order.KindNames()...)
 }
 
 func orderCommand(a *shell.App) *cobra.Command {

@@ -53,7 +53,7 @@ func (f *amortizeFlags) register(cmd *cobra.Command) {
 		flags.Var(cli.Name(&model.Prior), "model-prior", "betabinomial:a,b (default betabinomial:1,1), bernoulli:π, expected:s or uniform")
 	})
 	cli.Group(cmd, "Training", func() {
-		flags.Var(cli.Name(&f.training.Objective), "objective", "forward, reverse or both")
+		cli.Named(cmd, &f.training.Objective, "objective", "forward, reverse or both", "forward", "reverse", "both")
 		flags.Var(cli.Count{Value: &f.training.Steps, Least: 1}, "steps", "training steps (default 2000)")
 		flags.Var(cli.Count{Value: &f.training.Batch, Least: 1}, "batch", "tables per training step (default 64)")
 		flags.Var(cli.Count{Value: &f.training.Draws, Least: 2}, "draws", "reverse: draws of each table (default 4)")
@@ -69,7 +69,6 @@ func (f *amortizeFlags) register(cmd *cobra.Command) {
 		flags.BoolVar(&f.overJSON, "json", false, "print one JSON object on standard output, and nothing else")
 		flags.BoolVarP(&f.mute, "quiet", "q", false, "no progress on standard error")
 	})
-	cli.CompleteWith(cmd, "objective", "forward", "reverse", "both")
 	cli.CompleteWith(cmd, "likelihood", "gaussian", "robust", "logistic", "poisson")
 }
 

@@ -39,14 +39,14 @@ func (f *dataFlags) register(cmd *cobra.Command) {
 		flags.StringArrayVar(&f.groups, "group", nil, "columns that enter together, as `NAME=COLUMN,COLUMN`; may be repeated")
 		flags.StringSliceVar(&columns.Interactions, "interactions", nil, "products of pairs of numeric predictors, as --interactions=`a:b,c:d`; without a value, of all pairs")
 		flags.Lookup("interactions").NoOptDefVal = design.AllInteractions
-		flags.Var(cli.Name(&model.Heredity), "heredity", "parents that an interaction needs in the model: strong (both), weak (one) or none")
+		cli.Named(cmd, &model.Heredity, "heredity", "parents that an interaction needs in the model: strong (both), weak (one) or none", "strong", "weak", "none")
 		flags.StringVar(&columns.Trials, "trials", "", "logistic: `column` with the number of trials; the response is then the number of successes. Every trial is a row: predictors have mean 0 and sd 1 over trials, and log evidences those of the counts, with log C(n, k)")
 		flags.StringSliceVar(&columns.Levels, "levels", nil, "cumulative-logit, cumulative-probit: `labels` of the response from the lowest to the highest, separated by commas; numbers have an order of their own. categorical: labels or numbers, of which coefficients compare the others with the first")
 		flags.StringVar(&columns.Censored, "censored", "", "exponential, weibull: `column` that is 1 where the time is censored (the response is a lower bound), else 0")
 		flags.StringVar(&columns.Offset, "offset", "", "`column`, or log(column), added to the linear predictor with coefficient 1, such as log(exposure); default priors of continuous responses scale with sd(y - offset)")
 		flags.BoolVar(&columns.NoIntercept, "no-intercept", false, "leave out the intercept, for tables that have a column of ones (--always x0)")
 		flags.BoolVar(&columns.NoStandardize, "no-standardize", false, "do not standardize predictors and response; the prior of coefficients is then in the units of the table")
-		flags.Var(cli.Name(&columns.NA), "na", "missing values: refuse, drop their rows, or mean: replace missing genotypes by the mean of the marker, and drop rows with others")
+		cli.Named(cmd, &columns.NA, "na", "missing values: refuse, drop their rows, or mean: replace missing genotypes by the mean of the marker, and drop rows with others", "refuse", "drop", "mean")
 		flags.Var(cli.Name(&f.record.Region), "region", "of a file of genotypes (.bed, .vcf): `chromosome:from-to`, the positions of the markers to read, both ends included, such as 6:31000000-32000000")
 		flags.BoolVar(&columns.DropDegenerate, "drop-degenerate", false, "leave out constant and duplicated predictors instead of refusing them")
 	})
@@ -58,10 +58,13 @@ func (f *dataFlags) register(cmd *cobra.Command) {
 		flags.Var((*cli.Positive)(&model.Outlier), "outlier", "robust: `proportion` of outliers (default 0.1)")
 		flags.Var((*cli.Positive)(&model.Degrees), "df", "student: degrees of freedom (default 4)")
 		flags.Var((*cli.Positive)(&model.SlabScale), "prior-sd", "prior sd of a coefficient that is in the model, on standardised columns (default 1.5)")
-		flags.Var(cli.Name(&model.Slab), "slab", "gaussian: `prior` of the coefficients in a model: normal, or N(0, g σ² (X'X)⁻¹) with g given by g:n, g:p^2, g:max(n,p^2), g:NUMBER, unit-information (g:n), zellner-siow, hyper-g or hyper-g/n")
-		flags.Var(cli.Name(&model.Prior), "model-prior", "betabinomial:a,b (common inclusion probability), uniform (over models), bernoulli:π or expected:s (size)")
+		cli.Named(cmd, &model.Slab, "slab", "gaussian: `prior` of the coefficients in a model: normal, or N(0, g σ² (X'X)⁻¹) with g given by g:n, g:p^2, g:max(n,p^2), g:NUMBER, unit-information (g:n), zellner-siow, hyper-g or hyper-g/n", "normal\tnormal, with the sd of --prior-sd", "g:n\tZellner's g-prior with g = n", "g:max(n,p^2)\tthe benchmark prior, g = max(n, p²)",
+			"unit-information\tas much information as one row", "zellner-siow\tCauchy, as Zellner and Siow", "hyper-g\tthe hyper-g prior", "hyper-g/n\tthe hyper-g/n prior")
+		cli.Named(cmd, &model.Prior, "model-prior", "betabinomial:a,b (common inclusion probability), uniform (over models), bernoulli:π or expected:s (size)", "betabinomial:1,1\tany number of predictors can matter, each number equally probable",
+			"uniform\tall combinations of predictors are equally probable", "bernoulli:0.2\teach predictor matters with probability #",
+			"expected:3\tI expect about # predictors to matter")
 		flags.Var(cli.CountOr("none", &f.maxSize), "max-size", "largest `number` of predictors in a model, or none (default none up to 64 predictors, then 20)")
-		flags.Var(cli.Name(&model.Codes), "codes", "encoding of models: bits, lists (with a maximum size), or auto")
+		cli.Named(cmd, &model.Codes, "codes", "encoding of models: bits, lists (with a maximum size), or auto", "auto", "bits", "lists")
 	})
 
 	cli.CompleteColumns(cmd, "target", "always", "exclude", "factor", "trials", "censored", "offset")
@@ -69,15 +72,7 @@ func (f *dataFlags) register(cmd *cobra.Command) {
 	cli.Group(cmd, cli.OutputGroup, func() {
 		flags.Var((*cli.Positive)(&f.record.Credible), "credible", "`probability` with which a credible set of correlated predictors holds one of the model (default 0.95)")
 	})
-	cli.CompleteWith(cmd, "heredity", "strong", "weak", "none")
-	cli.CompleteWith(cmd, "na", "refuse", "drop", "mean")
 	cli.CompleteLikelihoods(cmd, likelihood.Kinds())
-	cli.CompleteWith(cmd, "model-prior", "betabinomial:1,1\tany number of predictors can matter, each number equally probable",
-		"uniform\tall combinations of predictors are equally probable", "bernoulli:0.2\teach predictor matters with probability #",
-		"expected:3\tI expect about # predictors to matter")
-	cli.CompleteWith(cmd, "slab", "normal\tnormal, with the sd of --prior-sd", "g:n\tZellner's g-prior with g = n", "g:max(n,p^2)\tthe benchmark prior, g = max(n, p²)",
-		"unit-information\tas much information as one row", "zellner-siow\tCauchy, as Zellner and Siow", "hyper-g\tthe hyper-g prior", "hyper-g/n\tthe hyper-g/n prior")
-	cli.CompleteWith(cmd, "codes", "auto", "bits", "lists")
 }
 
 // registerInclusion registers the flag for prior probabilities of the predictors of a given table.

@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/transdim/vti/cmd/internal/shell"
+	"github.com/transdim/vti/internal/apply"
 	"github.com/transdim/vti/table"
 )
 
@@ -36,14 +37,6 @@ type described struct {
 	Missing            int // number of rows without a value
 }
 
-// names returns the names of the columns.
-func (c *contents) names() (names []string) {
-	for _, column := range c.Columns {
-		names = append(names, column.Name)
-	}
-	return names
-}
-
 // columnsCommand returns the hidden command that prints the columns of a table. The server runs it
 // as another process instead of reading a table itself, so that a file that fills the memory does
 // not end the server.
@@ -53,11 +46,8 @@ func columnsCommand(a *shell.App) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		c := contents{Rows: data.Rows()}
-		for _, name := range data.Names() {
-			c.Columns = append(c.Columns, describe(data, name))
-		}
-		return shell.PrintJSON(a.Stdout, c)
+		columns := apply.To(data.Names(), func(name string) described { return describe(data, name) })
+		return shell.PrintJSON(a.Stdout, contents{data.Rows(), columns})
 	}}
 }
 

@@ -7,6 +7,8 @@ import (
 	"net/url"
 	"path"
 	"time"
+
+	"github.com/transdim/vti/internal/apply"
 )
 
 // home shows tables and runs.
@@ -100,7 +102,7 @@ func (s *server) form(w http.ResponseWriter, r *http.Request) error {
 			values = map[string][]string{}
 		}
 	}
-	return s.show(w, http.StatusOK, "form", q.Asks, map[string]any{"Table": name, "Question": q, "Groups": q.form(c.names(), s.space.files(), values)})
+	return s.show(w, http.StatusOK, "form", q.Asks, map[string]any{"Table": name, "Question": q, "Groups": q.form(apply.To(c.Columns, func(column described) string { return column.Name }), s.space.files(), values)})
 }
 
 // asked puts a run, which answers the question of a submitted form, in the queue.

@@ -17,6 +17,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/transdim/vti/internal/apply"
 	"github.com/transdim/vti/internal/rundir"
 )
 
@@ -74,11 +75,8 @@ func (w *workspace) tables() (names []string) {
 }
 
 // files returns the paths of the tables, as values of flags.
-func (w *workspace) files() (paths []string) {
-	for _, name := range w.tables() {
-		paths = append(paths, path.Join(tablesDir, name))
-	}
-	return paths
+func (w *workspace) files() []string {
+	return apply.To(w.tables(), func(name string) string { return path.Join(tablesDir, name) })
 }
 
 // hasTable returns an error unless the workspace has a table with the name that is a regular file.
