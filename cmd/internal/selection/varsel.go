@@ -113,10 +113,10 @@ func varselCommand(a *shell.App) *cobra.Command {
 	return application.Answering(a, &cobra.Command{
 		Use:   "varsel TABLE --target COLUMN",
 		Short: "Select variables: which predictors matter",
-		Long: `Selects the predictors of a table (CSV or Parquet, with a header row), or of genotypes: PLINK 1 files
-(region.bed, with region.bim and region.fam beside it) or a VCF file (region.vcf or .vcf.gz, with
-region.fam beside it). These have the columns phenotype, sex, and the number of copies of an allele of
-each marker; --region reads a part, --na mean fills gaps.
+		Long: `Selects the predictors of a table (CSV or Parquet, with a header row), or of genotypes: PLINK 1
+files (region.bed, with region.bim and region.fam beside it) or a VCF file (region.vcf or .vcf.gz,
+with region.fam beside it). These have the columns phenotype, sex, and the number of copies of an
+allele of each marker; --region reads a part, --na mean fills gaps.
 
 Every column but the target is a predictor that a model may include or not. Text columns become
 groups of indicators that enter together. If the evidence of each model has a closed form or can be
