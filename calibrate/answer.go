@@ -160,11 +160,8 @@ func CSV(columns ...*table.Column) []byte {
 }
 
 // Numbered returns columns of numbers whose names are the letter and a number: v1, v2, ….
-func Numbered(letter string, values ...[]float64) (columns []*table.Column) {
-	for j, column := range values {
-		columns = append(columns, table.Numbers(fmt.Sprintf("%s%d", letter, j+1), column))
-	}
-	return columns
+func Numbered(letter string, values ...[]float64) []*table.Column {
+	return apply.UpTo(len(values), func(j int) *table.Column { return table.Numbers(fmt.Sprintf("%s%d", letter, j+1), values[j]) })
 }
 
 // Labelled returns a column of texts, each the letter and a code, such as g0. The code −1 is

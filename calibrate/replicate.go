@@ -5,6 +5,7 @@ import (
 	"math"
 	"strings"
 
+	"github.com/transdim/vti/internal/apply"
 	"github.com/transdim/vti/internal/report"
 	"github.com/transdim/vti/modelcheck"
 )
@@ -138,14 +139,9 @@ func (r *Replicate) noteModelCheck(report *modelcheck.Report) {
 }
 
 // Wrong returns the comparisons in which a number of a trusted answer is wrong.
-func (r *Replicate) Wrong() (wrong []Comparison) {
+func (r *Replicate) Wrong() []Comparison {
 	if r.Verdict != trusted {
 		return nil
 	}
-	for _, c := range r.Comparisons {
-		if c.Wrong() {
-			wrong = append(wrong, c)
-		}
-	}
-	return wrong
+	return apply.Keep(r.Comparisons, Comparison.Wrong)
 }

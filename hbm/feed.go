@@ -44,12 +44,10 @@ func (f *feed) conditionOn(code []int32) *feed {
 	ofCode.code = code
 	mask := f.target.space.(space.RowMasker).MaskRow(code, nil)
 	for _, l := range f.target.family.latents {
-		members := make([][]int, l.Members())
-		for member := range members {
-			members[member] = apply.Where(l.dim, func(u int) bool { return mask[member*l.dim+u] })
-		}
-		mask = mask[len(members)*l.dim:]
-		ofCode.present = append(ofCode.present, members)
+		ofCode.present = append(ofCode.present, apply.UpTo(l.Members(), func(member int) []int {
+			return apply.Where(l.dim, func(u int) bool { return mask[member*l.dim+u] })
+		}))
+		mask = mask[l.Members()*l.dim:]
 	}
 	return &ofCode
 }

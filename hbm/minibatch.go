@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"github.com/transdim/vti/internal/apply"
 	"github.com/transdim/vti/internal/rank"
 )
 
@@ -140,8 +141,7 @@ func byDepth(plates []*Plate) []*Plate {
 		}
 		return deepest
 	}
-	ordered := slices.Clone(plates)
-	slices.SortStableFunc(ordered, func(a, b *Plate) int { return depth(a) - depth(b) })
+	ordered := slices.SortedStableFunc(slices.Values(plates), func(a, b *Plate) int { return depth(a) - depth(b) })
 	return ordered
 }
 
@@ -273,11 +273,7 @@ func (s *selector) draw(random *rand.Rand) *selection {
 					place[member] = int32(i)
 				}
 			}
-			index := make([]int32, len(chosen.members[p]))
-			for i, member := range chosen.members[p] {
-				index[i] = place[parent.index[member]]
-			}
-			chosen.index[parent] = index
+			chosen.index[parent] = apply.To(chosen.members[p], func(member int32) int32 { return place[parent.index[member]] })
 		}
 	}
 	return chosen

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/transdim/vti/internal/apply"
 	"github.com/transdim/vti/internal/atomicfile"
 	"github.com/transdim/vti/internal/rank"
 )
@@ -92,10 +93,7 @@ func binEdges(kind Kind, y []float64) (edges []float64) {
 		low = math.Max(margin, low)
 	}
 	bins := min(mostBins, max(5, int(2*math.Sqrt(float64(len(y))))))
-	for k := range bins + 1 {
-		edges = append(edges, low-margin+(high-low+2*margin)*float64(k)/float64(bins))
-	}
-	return edges
+	return apply.UpTo(bins+1, func(k int) float64 { return low - margin + (high-low+2*margin)*float64(k)/float64(bins) })
 }
 
 // wholeNumbers returns the edges of bins that hold one whole number each, from low to high.

@@ -92,8 +92,7 @@ func fewValues(c Column, remedies Remedies) []Finding {
 	if len(c.Values) < fewestForValues {
 		return nil
 	}
-	sorted := slices.Clone(c.Values)
-	slices.Sort(sorted)
+	sorted := slices.Sorted(slices.Values(c.Values))
 	count := len(slices.Compact(sorted))
 	integers, negative := true, false
 	for _, v := range sorted[:count] {

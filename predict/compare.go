@@ -24,8 +24,7 @@ func Compare(runs []Ranked) ([]Ranked, error) {
 	if len(runs) == 0 {
 		return nil, fmt.Errorf("predict: got no runs to compare, want at least one")
 	}
-	ranked := slices.Clone(runs)
-	slices.SortStableFunc(ranked, func(a, b Ranked) int { return cmp.Compare(b.LOO.ELPD, a.LOO.ELPD) })
+	ranked := slices.SortedStableFunc(slices.Values(runs), func(a, b Ranked) int { return cmp.Compare(b.LOO.ELPD, a.LOO.ELPD) })
 	best := ranked[0]
 	for k := range ranked {
 		other := &ranked[k]

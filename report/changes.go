@@ -113,8 +113,7 @@ func placesTable(r *changepoint.Result) *document.Table {
 	if r.Data.Model == changepoint.Events.String() {
 		return t
 	}
-	order := slices.Clone(r.Curve)
-	slices.SortStableFunc(order, func(a, b changepoint.CurvePoint) int { return cmp.Compare(b.Probability, a.Probability) })
+	order := slices.SortedStableFunc(slices.Values(r.Curve), func(a, b changepoint.CurvePoint) int { return cmp.Compare(b.Probability, a.Probability) })
 	for _, c := range order[:min(shownCurve, len(order))] {
 		t.Add(fmt.Sprintf("%.6g", float64(c.From)), fmt.Sprintf("%.6g", float64(c.To)), document.Probability(c.Probability, 0))
 	}

@@ -17,9 +17,9 @@ import (
 
 // checked returns the section on the model check. It compares the responses of the rows with the
 // predictions of the model, if the run has stored both.
-func (s *source) checked(response string, check *modelcheck.Report) *document.Section {
+func (s *source) checked(response string, check *modelcheck.Report, tables ...*document.Table) *document.Section {
 	m := model(check)
-	return &document.Section{ID: "check", Title: "Does the model describe the table", Tables: []*document.Table{findings(check)},
+	return &document.Section{ID: "check", Title: "Does the model describe the table", Tables: append([]*document.Table{findings(check)}, tables...),
 		Draw: func(_ context.Context, part *document.Section) {
 			part.Notes = []string{"Model: " + m.Word + ". " + m.Text}
 			if check != nil && len(check.Predictive) > 0 && check.Predictive[0].Category != "" {
@@ -36,7 +36,7 @@ func (s *source) checked(response string, check *modelcheck.Report) *document.Se
 // drawFitted draws the responses of rows against their posterior expectations.
 func drawFitted(part *document.Section, response string, rows []modelcheck.FittedRow, check *modelcheck.Report) {
 	part.Tables = append(part.Tables, worstRows(rows))
-	if two(rows) {
+	if !slices.ContainsFunc(rows, func(r modelcheck.FittedRow) bool { return r.Observed != 0 && r.Observed != 1 }) {
 		part.Place(calibrationPicture(response, rows))
 		return
 	}
@@ -52,11 +52,6 @@ func drawFitted(part *document.Section, response string, rows []modelcheck.Fitte
 		}
 	}
 	part.Notes = append(part.Notes, fmt.Sprintf("%.1f%% of the %s lie inside the intervals that should hold 95%% of them.", 100*float64(inside)/float64(len(rows)), document.Counted(len(rows), "row")))
-}
-
-// two reports whether all responses in rows are 0 or 1.
-func two(rows []modelcheck.FittedRow) bool {
-	return !slices.ContainsFunc(rows, func(r modelcheck.FittedRow) bool { return r.Observed != 0 && r.Observed != 1 })
 }
 
 // fittedPicture draws observed against expected responses.
@@ -130,8 +125,7 @@ func categoriesPicture(list []modelcheck.PredictiveBin) *picture.Picture {
 // calibrationPicture compares predicted probabilities with observed frequencies, in groups of rows
 // with similar probabilities.
 func calibrationPicture(response string, rows []modelcheck.FittedRow) *picture.Picture {
-	sorted := slices.Clone(rows)
-	slices.SortStableFunc(sorted, func(a, b modelcheck.FittedRow) int { return cmp.Compare(a.Mean, b.Mean) })
+	sorted := slices.SortedStableFunc(slices.Values(rows), func(a, b modelcheck.FittedRow) int { return cmp.Compare(a.Mean, b.Mean) })
 	groups := max(2, min(10, len(rows)/15))
 	var list []picture.Row
 	for g := range groups {
@@ -159,8 +153,7 @@ func calibrationPicture(response string, rows []modelcheck.FittedRow) *picture.P
 
 // worstRows returns the table of the rows whose responses differ most from their expectations.
 func worstRows(rows []modelcheck.FittedRow) *document.Table {
-	sorted := slices.Clone(rows)
-	slices.SortStableFunc(sorted, func(a, b modelcheck.FittedRow) int {
+	sorted := slices.SortedStableFunc(slices.Values(rows), func(a, b modelcheck.FittedRow) int {
 		return cmp.Compare(math.Abs(b.Observed-b.Mean), math.Abs(a.Observed-a.Mean))
 	})
 	t := document.NewTable("Rows farthest from what was expected", "row", "observed", "expected", "difference", "<95% interval of the model")

@@ -12,6 +12,7 @@ import (
 	comparing "github.com/transdim/vti/compare"
 	"github.com/transdim/vti/dag"
 	"github.com/transdim/vti/hbm/regression"
+	"github.com/transdim/vti/internal/apply"
 	"github.com/transdim/vti/internal/document"
 	"github.com/transdim/vti/internal/english"
 	"github.com/transdim/vti/internal/picture"
@@ -282,11 +283,8 @@ func inks() []picture.Ink {
 	return []picture.Ink{picture.First, picture.Second, picture.Third, picture.Muted}
 }
 
-func legend(runs int) (list []picture.Entry) {
-	for k, ink := range inks()[:runs] {
-		list = append(list, picture.Entry{Text: letter(k), Ink: ink})
-	}
-	return list
+func legend(runs int) []picture.Entry {
+	return apply.UpTo(runs, func(k int) picture.Entry { return picture.Entry{Text: letter(k), Ink: inks()[k]} })
 }
 
 // probabilities draws the probabilities in all runs, the largest first. It returns nil if there are

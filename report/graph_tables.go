@@ -47,8 +47,7 @@ func (v *discovery) edges() *document.Table {
 		t.Under = append(t.Under, "       alone: classes ignore constraints, which may still determine a direction")
 	}
 	t.Rows[0] = append(t.Rows[0], "|class a → b", "b → a", "a − b")
-	edges := slices.Clone(r.Edges)
-	slices.SortStableFunc(edges, func(a, b dag.Edge) int { return cmp.Compare(a.ProbNone, b.ProbNone) })
+	edges := slices.SortedStableFunc(slices.Values(r.Edges), func(a, b dag.Edge) int { return cmp.Compare(a.ProbNone, b.ProbNone) })
 	joined := 0
 	for _, e := range edges[:min(len(edges), shownPairs)] {
 		if 1-e.ProbNone >= printedEdge {
@@ -123,8 +122,7 @@ func effectsPicture(name, title, subject string, rows []picture.Row) *picture.Pi
 // The effects that the user asked for come first, then all other effects, the most probable first.
 func (v *discovery) totals() (t, changes *document.Table) {
 	r := v.result
-	all := slices.Clone(r.Effects)
-	slices.SortStableFunc(all, func(a, b dag.Effect) int { return cmp.Compare(b.Prob, a.Prob) })
+	all := slices.SortedStableFunc(slices.Values(r.Effects), func(a, b dag.Effect) int { return cmp.Compare(b.Prob, a.Prob) })
 	for k, pair := range r.Asked {
 		at := slices.IndexFunc(all, func(e dag.Effect) bool { return e.From == pair[0] && e.To == pair[1] })
 		if at < 0 {

@@ -116,12 +116,7 @@ func (v *discovery) sentences() []string {
 
 // otherwise returns the advice that concerns neither the computation nor the model check.
 func (v *discovery) otherwise() string {
-	var open []string
-	for _, l := range v.links {
-		if !l.directed {
-			open = append(open, v.pairName(l))
-		}
-	}
+	open := apply.To(apply.Keep(v.links, func(l link) bool { return !l.directed }), v.pairName)
 	if len(open) == 0 {
 		return "Use probabilities of edges rather than one graph; arrows mean causes only if no common cause is missing from the table."
 	}
@@ -219,14 +214,12 @@ func (v *discovery) classes() *document.Section {
 }
 
 func (v *discovery) checks() *document.Section {
-	part := v.checked("", v.result.ModelCheck)
 	t := document.NewTable("Residuals of each column: probabilities of statistics at least as large (near 0 or 1 the model does not fit)", "<column", "spread", "skewness", "kurtosis").Opened()
 	t.OnPage = true
 	for _, c := range v.result.Checks {
 		t.Add(c.Node, document.Probability(c.Spread, 0), document.Probability(c.Skewness, 0), document.Probability(c.Kurtosis, 0))
 	}
-	part.Tables = append(part.Tables, t)
-	return part
+	return v.checked("", v.result.ModelCheck, t)
 }
 
 func (v *discovery) computation() *computation {

@@ -332,44 +332,29 @@ func (v *hierarchy) drawPopulation(ctx context.Context, part *document.Section) 
 			part.Place(p)
 		}
 	}
-	var intercept, slopes, sds, correlations []regression.Summary
-	for _, e := range v.result.Effects {
-		if isSlope(e.Name) {
-			slopes = append(slopes, e)
-		} else {
-			intercept = append(intercept, e)
-		}
-	}
-	for _, s := range v.result.SDs {
-		if strings.HasPrefix(s.Name, "cor(") {
-			correlations = append(correlations, s)
-		} else {
-			sds = append(sds, s)
-		}
-	}
-	if len(slopes) > 0 {
+	slope := func(s regression.Summary) bool { return isSlope(s.Name) }
+	correlation := func(s regression.Summary) bool { return strings.HasPrefix(s.Name, "cor(") }
+	if slopes := apply.Keep(v.result.Effects, slope); len(slopes) > 0 {
 		add("effects", "Effects of columns", "change of "+v.predicted()+" per unit", slopes, 0)
 	} else {
-		add("intercept", "Intercept", v.response(), intercept, math.NaN())
+		add("intercept", "Intercept", v.response(), v.result.Effects, math.NaN())
 	}
 	add("shares", "Shares of the steps of monotonic effects", "share", v.result.Shares, 0)
 	add("cuts", "Cut points", "linear predictor", v.result.Cuts, math.NaN())
-	add("sds", "Standard deviations", "standard deviation", sds, 0)
-	add("correlations", "Correlations of varying effects", "correlation", correlations, 0)
+	add("sds", "Standard deviations", "standard deviation", slices.DeleteFunc(slices.Clone(v.result.SDs), correlation), 0)
+	add("correlations", "Correlations of varying effects", "correlation", apply.Keep(v.result.SDs, correlation), 0)
 	v.alongPredictors(ctx, part)
 	v.densities(part)
 }
 
 // checks returns the section on the model check, with a table of its statistics.
 func (v *hierarchy) checks() *document.Section {
-	part := v.checked(v.response(), v.result.ModelCheck)
 	t := document.NewTable("Statistics of the response beside those of replicated tables (p near 0 or 1: the model does not fit)", "<statistic", "observed", "replicated", "sd", "p")
 	t.OnPage = true
 	for _, c := range v.result.Checks {
 		t.Add(c.Statistic, document.Short(c.Observed), document.Short(c.Mean), document.Short(c.SD), document.Probability(c.P, 0))
 	}
-	part.Tables = append(part.Tables, t)
-	return part
+	return v.checked(v.response(), v.result.ModelCheck, t)
 }
 
 // byTerm are the levels of one term of one grouping, lowest first.

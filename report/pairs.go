@@ -59,15 +59,9 @@ func (v *selection) pairs() *document.Section {
 	return &document.Section{ID: "pairs", Title: "Which predictors go together, and which replace each other",
 		Lead: "The correlation of two predictors being in the model. Orange pairs replace each other: with one in, the other is needed less, as happens to predictors that carry the same information. Blue pairs come together.",
 		Draw: func(_ context.Context, part *document.Section) {
-			var open []int
-			for _, k := range v.order {
-				if p := v.probability(k); p > 0.01 && p < 0.99 && len(open) < mostPaired {
-					open = append(open, k)
-				}
-			}
+			open := apply.Keep(v.order, func(k int) bool { return v.probability(k) > 0.01 && v.probability(k) < 0.99 })
 			if v.draws != nil && len(open) >= 2 {
-				slices.Sort(open)
-				v.drawPairs(part, open)
+				v.drawPairs(part, slices.Sorted(slices.Values(open[:min(len(open), mostPaired)])))
 			}
 		}}
 }

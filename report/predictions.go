@@ -181,8 +181,7 @@ func transformsPicture(smaller string, rows int, c *predict.Calibration) *pictur
 }
 
 func hardestRows(l *predict.LOO) *document.Table {
-	rows := slices.Clone(l.Rows)
-	slices.SortStableFunc(rows, func(a, b predict.LOORow) int { return cmp.Compare(a.ELPD, b.ELPD) })
+	rows := slices.SortedStableFunc(slices.Values(l.Rows), func(a, b predict.LOORow) int { return cmp.Compare(a.ELPD, b.ELPD) })
 	t := document.NewTable("Rows that are predicted worst", "row", "log predictive density", "Pareto k̂", "predicted", "probability of a smaller response, or an earlier category")
 	for _, r := range rows[:min(len(rows), looWorstRows)] {
 		t.Add(fmt.Sprint(r.Row), document.Short(r.ELPD), document.Short(r.KHat), document.Short(r.Mean), document.Probability(r.PIT, 0))

@@ -6,6 +6,7 @@ import (
 	"math"
 	"strings"
 
+	"github.com/transdim/vti/internal/apply"
 	"github.com/transdim/vti/internal/document"
 	"github.com/transdim/vti/internal/english"
 	"github.com/transdim/vti/internal/picture"
@@ -168,16 +169,12 @@ func (v *selection) effectSentence() []string {
 }
 
 func (v *selection) otherwise() string {
-	var open []string
-	for _, k := range v.order {
-		if p := v.probability(k); p > doubted && p < probable {
-			open = append(open, v.result.Inclusion[k].Name)
-		}
-	}
-	if len(open) == 0 {
+	undecided := apply.Keep(v.order, func(k int) bool { return v.probability(k) > doubted && v.probability(k) < probable })
+	if len(undecided) == 0 {
 		return "Report the coefficients averaged over models, with these probabilities; there is little left to decide."
 	}
-	return fmt.Sprintf("Do not choose one model: report the coefficients averaged over models. Only more rows, or knowledge from elsewhere, can decide about %s.", list(open))
+	return fmt.Sprintf("Do not choose one model: report the coefficients averaged over models. Only more rows, or knowledge from elsewhere, can decide about %s.",
+		list(apply.To(undecided, func(k int) string { return v.result.Inclusion[k].Name })))
 }
 
 // memberNames returns the predictors in the model with a code. It returns none for a code that

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/transdim/vti/internal/apply"
 	"github.com/transdim/vti/internal/document"
 	"github.com/transdim/vti/internal/english"
 	"github.com/transdim/vti/internal/picture"
@@ -60,13 +61,7 @@ func (v *selection) regionPicture() *picture.Picture {
 			in[name] = true
 		}
 	}
-	var others []string
-	for _, i := range v.result.Inclusion {
-		if !in[i.Name] {
-			others = append(others, i.Name)
-		}
-	}
-	dots(others, picture.Muted)
+	dots(apply.Keep(v.result.Data.Predictors, func(name string) bool { return !in[name] }), picture.Muted)
 	var said []string
 	for n, set := range v.result.CredibleSets {
 		dots(set.Predictors, []picture.Ink{picture.First, picture.Second, picture.Third}[n%3])

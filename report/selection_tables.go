@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/transdim/vti/internal/apply"
 	"github.com/transdim/vti/internal/document"
 	"github.com/transdim/vti/internal/english"
 	"github.com/transdim/vti/varsel"
@@ -142,10 +143,7 @@ func modelName(code string, predictors []string) string {
 
 // membersOf returns the predictors in the model with a code. A code that another version has
 // written may give an error.
-func membersOf(code string, predictors []string) (names []string, err error) {
+func membersOf(code string, predictors []string) ([]string, error) {
 	members, err := varsel.ModelMembers(code, len(predictors))
-	for _, k := range members {
-		names = append(names, predictors[k])
-	}
-	return names, err
+	return apply.To(members, func(k int) string { return predictors[k] }), err
 }

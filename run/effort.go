@@ -76,9 +76,7 @@ type Round struct {
 }
 
 func roundOf(r vti.SolveRound) Round {
-	divergence := r.Divergence
-	divergence = cmp.Or(divergence, math.NaN())
 	return Round{
-		r.Work.String(), r.Why, r.Steps, r.Full, r.Verdict, report.Number(r.KHat), report.Number(r.ESS), r.Draws, report.Number(r.Shortage), report.Number(divergence),
+		r.Work.String(), r.Why, r.Steps, r.Full, r.Verdict, report.Number(r.KHat), report.Number(r.ESS), r.Draws, report.Number(r.Shortage), report.Number(cmp.Or(r.Divergence, math.NaN())),
 	}
 }

@@ -5,6 +5,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/transdim/vti/internal/apply"
 )
 
 // Setting is a named value that differs between tasks, such as a flag, a table or a seed. The value
@@ -56,11 +58,8 @@ func checkValue(value any) error {
 }
 
 // fixed returns flags with one value each as settings, in the order of their names.
-func fixed(flags map[string]any) (settings []Setting) {
-	for _, name := range slices.Sorted(maps.Keys(flags)) {
-		settings = append(settings, Setting{name, flags[name]})
-	}
-	return settings
+func fixed(flags map[string]any) []Setting {
+	return apply.To(slices.Sorted(maps.Keys(flags)), func(name string) Setting { return Setting{name, flags[name]} })
 }
 
 // grid holds every combination of the values of some flags.
@@ -73,11 +72,8 @@ type axis struct {
 }
 
 // newGrid orders flags by name, so that the grid does not depend on the order in the plan's file.
-func newGrid(values map[string][]any) (g grid) {
-	for _, name := range slices.Sorted(maps.Keys(values)) {
-		g = append(g, axis{name, values[name]})
-	}
-	return g
+func newGrid(values map[string][]any) grid {
+	return apply.To(slices.Sorted(maps.Keys(values)), func(name string) axis { return axis{name, values[name]} })
 }
 
 // count returns the number of combinations. It is 1 for an empty grid.

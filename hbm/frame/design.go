@@ -152,10 +152,7 @@ func (f *Frame) grouping(t *table.Table, group formula.Term) (*Grouping, error) 
 	slices.SortFunc(distinct, slices.Compare)
 	distinct = slices.CompactFunc(distinct, slices.Equal)
 	for _, code := range distinct {
-		label := make([]string, len(code))
-		for i, c := range code {
-			label[i] = levels[i].Levels[c]
-		}
+		label := apply.UpTo(len(code), func(i int) string { return levels[i].Levels[code[i]] })
 		g.Levels = append(g.Levels, oneLine(strings.Join(label, ":")))
 	}
 	g.Counts = make([]int, len(distinct))

@@ -79,13 +79,7 @@ func (r *Regression) sample(ctx gocontext.Context, weighted vti.WeightedSample, 
 // mean, and their distribution.
 func (r *Regression) completion() func(mask []bool, theta []float64, random *rand.Rand) (*conditional, []float64, bool) {
 	if r.Frame.Response.Conjugate() {
-		return func(mask []bool, theta []float64, random *rand.Rand) (*conditional, []float64, bool) {
-			posterior, ok := r.joint().posterior(mask, theta)
-			if !ok {
-				return nil, nil, false
-			}
-			return posterior, posterior.draw(random), true
-		}
+		return r.joint().draw
 	}
 	distinct := r.distinct()
 	var rule *innerRule

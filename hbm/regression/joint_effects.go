@@ -330,7 +330,12 @@ func (e *jointEffects) drawAt(m *modelIntegral, place int, theta []float64, rand
 	if kept := m.kept[place]; kept.conditional != nil {
 		return kept.conditional, kept.drawn, true
 	}
-	posterior, ok := e.posterior(m.mask, theta)
+	return e.draw(m.mask, theta, random)
+}
+
+// draw draws all effects, less their prior mean, given the hyperparameters in θ.
+func (e *jointEffects) draw(mask []bool, theta []float64, random *rand.Rand) (*conditional, []float64, bool) {
+	posterior, ok := e.posterior(mask, theta)
 	if !ok {
 		return nil, nil, false
 	}

@@ -96,8 +96,7 @@ func (r *Regression) plates(above [][]int, start []float64, rank func(g *plateGr
 	p.addGlobals(start)
 	// Coarse groupings come first, so that the effects of a group are conditioned on the effects of
 	// the groups that contain it.
-	coarsest := slices.Clone(p.groups)
-	slices.SortStableFunc(coarsest, func(a, b *plateGroup) int { return rank(a) - rank(b) })
+	coarsest := slices.SortedStableFunc(slices.Values(p.groups), func(a, b *plateGroup) int { return rank(a) - rank(b) })
 	for _, g := range coarsest {
 		p.addEffects(g)
 	}

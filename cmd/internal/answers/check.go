@@ -279,8 +279,7 @@ func printByGroup(w io.Writer, r predict.Ranked) {
 		return
 	}
 	fmt.Fprintf(w, "\n%s: each %s predicted from all others: log predictive density %.2f ± %.2f\n", r.RunDir, b.Column, float64(b.ELPD), float64(b.SE))
-	groups := slices.Clone(b.Groups)
-	slices.SortStableFunc(groups, func(x, y predict.HeldOut) int {
+	groups := slices.SortedStableFunc(slices.Values(b.Groups), func(x, y predict.HeldOut) int {
 		return cmp.Compare(float64(x.ELPD)/float64(x.Rows), float64(y.ELPD)/float64(y.Rows))
 	})
 	table := &document.Grid{}

@@ -77,8 +77,7 @@ func (q *question) form(columns, files []string, values map[string][]string) []g
 	if values == nil {
 		values = preset
 	}
-	flags := slices.Clone(q.Flags)
-	slices.SortStableFunc(flags, func(x, y cli.DescribedFlag) int { return cmp.Compare(rank[x.Name], rank[y.Name]) })
+	flags := slices.SortedStableFunc(slices.Values(q.Flags), func(x, y cli.DescribedFlag) int { return cmp.Compare(rank[x.Name], rank[y.Name]) })
 	for _, flag := range flags {
 		title := flag.Group
 		if rank[flag.Name] < 0 || len(q.first) == 0 && title == flags[0].Group {
