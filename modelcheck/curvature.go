@@ -69,15 +69,6 @@ func (c *checks) addShapes(columns []Column, draws int, sizes bool) {
 	if len(members) == 0 {
 		return
 	}
-	groups := make(map[[2]string]int)
-	group := make([]int, len(members))
-	for k, s := range members {
-		key := [2]string{s.response.name, s.column}
-		if _, seen := groups[key]; !seen {
-			groups[key] = len(groups)
-		}
-		group[k] = groups[key]
-	}
 	c.list = append(c.list, &check{
 		family: newFamily(len(members), false), first: first,
 		prepare: func(d, place int) {
@@ -100,7 +91,7 @@ func (c *checks) addShapes(columns []Column, draws int, sizes bool) {
 			}
 			return c.curvatureFinding(members[member], mean)
 		},
-		bestOf: func(member int) int { return group[member] },
+		bestOf: func(member int) any { return [2]string{members[member].response.name, members[member].column} },
 	})
 }
 

@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/transdim/vti/internal/apply"
 	"github.com/transdim/vti/internal/distinct"
 )
 
@@ -88,13 +89,9 @@ func copiesFindings(columns []Column, rows RowNames) []Finding {
 	}
 	const mostlyDistinct = 0.9
 	n := len(columns[0].Values)
+	others := apply.Where(n, func(i int) bool { _, isCopy := slices.BinarySearch(copied, i); return !isCopy })
 	for _, c := range columns {
-		var values []float64
-		for i, v := range c.Values {
-			if _, isCopy := slices.BinarySearch(copied, i); !isCopy {
-				values = append(values, v)
-			}
-		}
+		values := distinct.At(c.Values, others)
 		slices.Sort(values)
 		if len(values) < fewestRows || float64(len(slices.Compact(slices.Clone(values)))) < mostlyDistinct*float64(len(values)) {
 			continue

@@ -324,7 +324,7 @@ type check struct {
 	finding func(member int, mean float64) Finding
 	// bestOf returns the group of a member. Each group has at most one finding. If bestOf is nil,
 	// each member is a group.
-	bestOf func(member int) int
+	bestOf func(member int) any
 }
 
 // checks holds the families of statistics for one table.
@@ -431,13 +431,13 @@ func (c *checks) findings() []Finding {
 	var found []Finding
 	for k, factor := range holm(families) {
 		check := c.list[k]
-		best := make(map[int]int) // most extreme member of each group so far
-		var order []int
+		best := make(map[any]int) // most extreme member of each group so far
+		var order []any
 		for member := range check.upper {
 			if factor*check.p(member) > Level {
 				continue
 			}
-			group := member
+			group := any(member)
 			if check.bestOf != nil {
 				group = check.bestOf(member)
 			}

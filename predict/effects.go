@@ -10,6 +10,7 @@ import (
 
 	"gonum.org/v1/gonum/stat"
 
+	"github.com/transdim/vti/internal/apply"
 	"github.com/transdim/vti/internal/parallel"
 	"github.com/transdim/vti/table"
 )
@@ -168,7 +169,7 @@ func EffectsOf(ctx context.Context, source Source, cfg EffectsConfig) (*Effects,
 	if rows.Len() != g.table.Rows() {
 		return nil, fmt.Errorf("effects: got %d predicted rows, want %d", rows.Len(), g.table.Rows())
 	}
-	e := &Effects{Response: response, Scale: "response", Held: g.held, Level: Number(cfg.Level), Draws: rows.Draws(), Labels: rows.Labels, Notes: append(g.notes, rows.Notes...)}
+	e := &Effects{Response: response, Of: apply.To(cfg.Of, func(f Focus) string { return f.Name }), Scale: "response", Held: g.held, Level: Number(cfg.Level), Draws: rows.Draws(), Labels: rows.Labels, Notes: append(g.notes, rows.Notes...)}
 	if rows.Categories != nil && rows.Unordered == nil && !cfg.Link {
 		cfg.Link = true
 		e.Notes = append(e.Notes, "means are of the linear predictor: categories have none")
@@ -182,9 +183,6 @@ func EffectsOf(ctx context.Context, source Source, cfg EffectsConfig) (*Effects,
 		if outcomes = rows.Categories; cfg.Link {
 			outcomes = rows.Categories[1:]
 		}
-	}
-	for _, f := range cfg.Of {
-		e.Of = append(e.Of, f.Name)
 	}
 	blocks := 1
 	if cfg.By != nil {
@@ -259,13 +257,9 @@ func (c EffectsConfig) grid(variables []Variable, seen *table.Table) (*grid, []*
 // is a combination of values, and the argument each is its number of rows. Rows are added in order,
 // so that the number of cores does not change the sums.
 func (r *Rows) averages(ctx context.Context, outcomes, cells, each int, link bool) ([][][]float64, error) {
-	means := make([][][]float64, outcomes)
-	for o := range means {
-		means[o] = make([][]float64, cells)
-		for c := range means[o] {
-			means[o][c] = make([]float64, r.Draws())
-		}
-	}
+	means := apply.UpTo(outcomes, func(int) [][]float64 {
+		return apply.UpTo(cells, func(int) []float64 { return make([]float64, r.Draws()) })
+	})
 	err := parallel.Each(ctx, cells, func(int) func(c int) error {
 		eta, values := make([]float64, r.Draws()*r.Planes()), make([]float64, outcomes)
 		return func(c int) error {

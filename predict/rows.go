@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 
 	"github.com/transdim/vti/internal/apply"
+	"github.com/transdim/vti/internal/distinct"
 	"github.com/transdim/vti/internal/english"
 	"github.com/transdim/vti/internal/parallel"
 	"github.com/transdim/vti/internal/pick"
@@ -108,35 +109,23 @@ func (r *Rows) Planes() int {
 // rows and mostDraws draws.
 func (r *Rows) Part(mostRows, mostDraws int) *Rows {
 	part := *r
+	every := func(k, n int) []int { return apply.Where(n, func(i int) bool { return i%k == 0 }) }
+	part.Terms = slices.Clone(r.Terms)
 	if k := (r.Len() + mostRows - 1) / mostRows; k > 1 {
-		part.Places, part.Y, part.Offset, part.RowScale = every(r.Places, k), every(r.Y, k), every(r.Offset, k), every(r.RowScale, k)
-		part.Terms = slices.Clone(r.Terms)
-		for t := range part.Terms {
-			term := &part.Terms[t]
-			term.X, term.Level = every(term.X, k), every(term.Level, k)
+		rows := every(k, r.Len())
+		part.Places, part.Y, part.Offset, part.RowScale = distinct.At(r.Places, rows), distinct.At(r.Y, rows), distinct.At(r.Offset, rows), distinct.At(r.RowScale, rows)
+		for t, term := range r.Terms {
+			part.Terms[t].X, part.Terms[t].Level = distinct.At(term.X, rows), distinct.At(term.Level, rows)
 		}
 	}
 	if l := (r.Draws() + mostDraws - 1) / mostDraws; l > 1 {
-		part.Scale, part.Given, part.Chain = every(r.Scale, l), every(r.Given, l), every(r.Chain, l)
-		part.Terms = slices.Clone(part.Terms)
-		for t := range part.Terms {
-			coefficients := apply.To(part.Terms[t].Draws, func(values []float64) []float64 { return every(values, l) })
-			part.Terms[t].Draws = coefficients
+		draws := every(l, r.Draws())
+		part.Scale, part.Given, part.Chain = distinct.At(r.Scale, draws), distinct.At(r.Given, draws), distinct.At(r.Chain, draws)
+		for t, term := range r.Terms {
+			part.Terms[t].Draws = apply.To(term.Draws, func(values []float64) []float64 { return distinct.At(values, draws) })
 		}
 	}
 	return &part
-}
-
-// every returns every k-th value, beginning with the first.
-func every[T any](values []T, k int) []T {
-	if values == nil {
-		return nil
-	}
-	kept := make([]T, 0, (len(values)+k-1)/k)
-	for i := 0; i < len(values); i += k {
-		kept = append(kept, values[i])
-	}
-	return kept
 }
 
 // Predictor writes to eta [S·M] the linear predictors of a row, draw by draw.
