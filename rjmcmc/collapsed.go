@@ -56,12 +56,16 @@ type CollapsedConfig struct {
 	Seed uint64
 }
 
+// collapsedStep is the number of draws of a chain before it waits for the other chains. After the
+// end of the time, the draws of an unfinished step are lost.
+const collapsedStep = 32
+
 // RunCollapsed runs tempered chains. In each iteration every copy of a chain makes a sweep, and
 // neighbouring copies exchange their states. Chains are independent, each with a separate random
 // stream. Chains with an even number start from the prior, and chains with an odd number from
 // Collapsed.Far. The argument sites is the number of sites of a code, and mask returns the active
-// coordinates of a model. If the deadline of ctx passes after the first iterations (cfg.First), the
-// result holds the draws up to the last call of cfg.Enough.
+// coordinates of a model. If the deadline of ctx passes, the result holds the draws that all chains
+// have made, unless there are none.
 func RunCollapsed(ctx context.Context, c Collapsed, sites int, mask func(code []int32, mask []bool) []bool, cfg CollapsedConfig) (*Result, error) {
 	dim := len(mask(make([]int32, sites), nil))
 	r := &Result{Chains: cfg.Chains, Sites: sites, Dim: dim, BurnIn: cfg.BurnIn, Thin: cfg.Thin, ladder: cfg.Powers}
@@ -73,9 +77,10 @@ func RunCollapsed(ctx context.Context, c Collapsed, sites int, mask func(code []
 	if err != nil {
 		return nil, once(ctx, "burn-in", err)
 	}
-	next := cmp.Or(cfg.First, cfg.Iterations)
-	for done := 0; done < cfg.Iterations; next = done + max(done/2/cfg.Thin, 1)*cfg.Thin {
-		first, n := r.Draws(), (min(next, cfg.Iterations)-done)/cfg.Thin*cfg.Chains
+	next := min(cmp.Or(cfg.First, cfg.Iterations), cfg.Iterations)
+	for done := 0; done < cfg.Iterations; {
+		first, last := r.Draws(), min(next, done+collapsedStep*cfg.Thin)
+		n := (last - done) / cfg.Thin * cfg.Chains
 		r.codes, r.theta, r.mask = extended(r.codes, n*sites), extended(r.theta, n*dim), extended(r.mask, n*dim)
 		r.LogDensity, r.tilt, r.atStart = extended(r.LogDensity, n), extended(r.tilt, n*len(cfg.Powers)), extended(r.atStart, n/cfg.Chains)
 		err := parallel.Do(cfg.Chains, func(k int) error {
@@ -92,15 +97,18 @@ func RunCollapsed(ctx context.Context, c Collapsed, sites int, mask func(code []
 			break
 		}
 		if err != nil {
-			return nil, once(ctx, fmt.Sprintf("iteration %d to %d", done+1, min(next, cfg.Iterations)), err)
+			return nil, once(ctx, fmt.Sprintf("iteration %d to %d", done+1, last), err)
 		}
-		done = min(next, cfg.Iterations)
+		if done = last; done < next {
+			continue
+		}
 		if cfg.Progress != nil {
 			cfg.Progress(done, cfg.Iterations)
 		}
 		if cfg.Enough != nil && cfg.Enough(r) {
 			break
 		}
+		next = min(done+max(done/2/cfg.Thin, 1)*cfg.Thin, cfg.Iterations)
 	}
 	return r, nil
 }
