@@ -24,7 +24,7 @@ func (c *Certificate) Listed() bool { return c.Complete || c.Basis == ExactSum }
 
 // rareEvent is a probability. The draws of a rarer event are too few to show how uneven their
 // weights are: the sum of their squares is too small most often where the probability is too small
-// itself. On twelve wide logistic tables, errors of probabilities from 0.005 to 0.02 had a root
+// itself. On eleven wide logistic tables, errors of probabilities from 0.005 to 0.02 had a root
 // mean square of 1.56 standard errors by the draws of the event alone, and of 1.13 by pool; with a
 // third and three times this value, of 1.12 and 1.18.
 const rareEvent = 0.1

@@ -161,8 +161,11 @@ func parsePlink(path string, bed io.ReaderAt, size int64, bim, fam []byte, regio
 		if found.add(m.chromosome); !region.holds(m.chromosome, m.position) {
 			continue
 		}
-		if err := t.checkNew(&m, lines, base+".bim"); err != nil {
+		if err := m.checkNew(lines, base+".bim"); err != nil {
 			return nil, err
+		}
+		if len(lines)*t.Rows() > maxGenotypes {
+			return nil, fmt.Errorf("%s: %w", path, errTooManyGenotypes)
 		}
 		if _, err := bed.ReadAt(packed, int64(len(plinkMagic))+int64(i)*int64(stride)); err != nil && err != io.EOF {
 			return nil, fmt.Errorf("cannot read the table: %w", err)
@@ -178,17 +181,17 @@ func parsePlink(path string, bed io.ReaderAt, size int64, bim, fam []byte, regio
 	return t, nil
 }
 
-// checkNew returns an error if a marker of the file path has the name of an earlier one, or if it
-// is one too many. lines holds the lines of the names.
-func (t *Table) checkNew(m *marker, lines map[string]int, path string) error {
+// checkNew returns an error if a marker of the file path has the name of an earlier one. lines
+// holds the lines of the names.
+func (m *marker) checkNew(lines map[string]int, path string) error {
 	if line, twice := lines[m.name]; twice {
 		return fmt.Errorf("%s: lines %d and %d are one marker, %s, with the same position and alleles; give them different ids", path, line, m.line, m.name)
 	}
-	if lines[m.name] = m.line; len(lines)*t.Rows() > maxGenotypes {
-		return fmt.Errorf("%s: more than %d genotypes are too large to hold as a table in memory; choose a region", t.Path, maxGenotypes)
-	}
+	lines[m.name] = m.line
 	return nil
 }
+
+var errTooManyGenotypes = fmt.Errorf("more than %d genotypes are too large to hold as a table in memory; choose a region", maxGenotypes)
 
 // unpack returns the column of a marker from its genotypes of two bits.
 func unpack(name string, packed []byte, rows int) *Column {

@@ -167,12 +167,13 @@ func (v *vcf) addMarker(line, position int, fields [][]byte) error {
 	if strings.Contains(alternative, ",") {
 		return fmt.Errorf("%s:%d has several alternative alleles (%s); make a line of each (bcftools norm -m -)", fields[vcfChromosome], position, alternative)
 	}
+	if (len(v.markers)+1)*v.Rows() > maxGenotypes {
+		return errTooManyGenotypes
+	}
 	format := strings.Split(string(fields[vcfFormat]), ":")
-	place, read := slices.Index(format, "DS"), dosage
-	if place < 0 {
-		if place, read = slices.Index(format, "GT"), copies; place < 0 {
-			return fmt.Errorf("the format %s has neither DS (dosages) nor GT (genotypes)", fields[vcfFormat])
-		}
+	dosages, genotypes := slices.Index(format, "DS"), slices.Index(format, "GT")
+	if dosages < 0 && genotypes < 0 {
+		return fmt.Errorf("the format %s has neither DS (dosages) nor GT (genotypes)", fields[vcfFormat])
 	}
 	m := newMarker(line, "", position, string(fields[vcfChromosome]), string(fields[vcfID]), string(fields[vcfReference]), alternative)
 	c := &Column{Kind: Numeric, Values: make([]float64, v.Rows()), Genotype: true}
@@ -182,7 +183,15 @@ func (v *vcf) addMarker(line, position int, fields [][]byte) error {
 		if last := sample == len(v.samples)-1; more == last {
 			return fmt.Errorf("got %d samples, want %d as in the line #CHROM", 1+bytes.Count(fields[vcfFields], []byte("\t")), len(v.samples))
 		}
-		value, ok := read(entry(field, place))
+		value, ok := 0.0, false
+		if dosages < 0 {
+			value, ok = copies(entry(field, genotypes))
+		} else {
+			value, ok = dosage(entry(field, dosages))
+			if genotypes >= 0 && isAllele(entry(field, genotypes)) { // the dosage is from 0 to 1
+				value, ok = 2*value, ok && !(value > 1)
+			}
+		}
 		if !ok {
 			return fmt.Errorf("sample %d: got %q as %s, want a number from 0 to 2 (DS), or two alleles 0 or 1 (GT)", sample+1, field, fields[vcfFormat])
 		}
@@ -213,8 +222,11 @@ func dosage(text []byte) (value float64, ok bool) {
 	return value, err == nil && value >= 0 && value <= 2
 }
 
-// copies reads a genotype such as 0/1 or 1|1 as a number of copies of the alternative allele. One
-// allele alone, as of a chromosome without a second one, counts as two copies of it, as in PLINK. A
+// isAllele reports whether a genotype is one allele alone, as of a chromosome without a second one.
+// It counts as two copies, as in PLINK.
+func isAllele(genotype []byte) bool { return len(genotype) == 1 && genotype[0] != '.' }
+
+// copies reads a genotype such as 0/1 or 1|1 as a number of copies of the alternative allele. A
 // genotype is missing if an allele is.
 func copies(text []byte) (value float64, ok bool) {
 	if len(text) == 0 {
@@ -253,7 +265,7 @@ func (v *vcf) finish() error {
 	nameMarkers(v.markers)
 	lines := make(map[string]int)
 	for i, m := range v.markers {
-		if err := v.checkNew(&m, lines, v.Path); err != nil {
+		if err := m.checkNew(lines, v.Path); err != nil {
 			return err
 		}
 		if !utf8.ValidString(m.name) {

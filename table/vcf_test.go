@@ -17,7 +17,7 @@ var smallVCF = strings.NewReplacer(" ", "\t").Replace(`##fileformat=VCFv4.3
 ##contig=<ID=6>
 #CHROM POS ID REF ALT QUAL FILTER INFO FORMAT e f1_a b c
 6 100 rs1 G A . PASS . GT 0/1 1/1 ./. 1|0
-chr6 200 . T C . . . GT:DS 0|0:0 1|1:2 1|1:2.0 1|1:1.75
+chr6 200 . T C . . . GT:DS 0|0:0 1:1 .:2.0 1:0.875
 6 300 twice G A . . . DS:GT 0 0 0:0/0 0.125
 7 300 twice G A . . . GQ:GT 9:. 9:1 9:0 9
 `)
@@ -25,7 +25,7 @@ chr6 200 . T C . . . GT:DS 0|0:0 1|1:2 1|1:2.0 1|1:1.75
 const vcfFam = "f1 a 0 0 1 1\nf2 b 0 0 2 2\nf3 c 0 0 0 0\nf4 d 0 0 1 -9\nf5 e 0 0 2 2\n"
 
 // The persons of the .fam file keep their order, dosages come before genotypes, and one allele
-// alone counts twice.
+// alone, or its dosage, counts twice.
 func TestVCF(t *testing.T) {
 	data, err := readVCF("small.vcf", strings.NewReader(smallVCF), []byte(vcfFam), Region{})
 	require.NoError(t, err)
@@ -110,7 +110,8 @@ func TestVCFErrors(t *testing.T) {
 		"format":           {replace("GT", "GP"), vcfFam, "line 4: the format GP has neither DS (dosages) nor GT (genotypes)"},
 		"genotype":         {replace("1|0", "1|2"), vcfFam, `line 4: sample 4: got "1|2" as GT, want a number from 0 to 2 (DS), or two alleles 0 or 1 (GT)`},
 		"three alleles":    {replace("1|0", "1/0/0"), vcfFam, `sample 4: got "1/0/0" as GT`},
-		"dosage":           {replace("1.75", "2.5"), vcfFam, `line 5: sample 4: got "1|1:2.5" as GT:DS`},
+		"dosage":           {replace("2.0", "2.5"), vcfFam, `line 5: sample 3: got ".:2.5" as GT:DS`},
+		"dosage of one":    {replace("0.875", "1.5"), vcfFam, `line 5: sample 4: got "1:1.5" as GT:DS`},
 		"few samples":      {replace("\t1|0", ""), vcfFam, "line 4: got 3 samples, want 4 as in the line #CHROM"},
 		"many samples":     {replace("1|0", "1|0\t0|0"), vcfFam, "line 4: got 5 samples, want 4 as in the line #CHROM"},
 		"few columns":      {replace("\tGT\t0/1", ""), vcfFam, "line 4: the format 1/1 has neither"},

@@ -2,6 +2,7 @@ package flows
 
 import (
 	"cmp"
+	"fmt"
 	"math"
 
 	"github.com/transdim/vti"
@@ -84,9 +85,13 @@ func DrawGraphs(trained *vti.Posterior, s dgraph.Structure, count int) ([][]dgra
 	for k := range drawn {
 		drawn[k] = make([]dgraph.Set, s.Nodes)
 		for _, code := range codes[k*s.Nodes : (k+1)*s.Nodes] {
+			node := int(code[0])
+			if node < 0 || node >= s.Nodes {
+				return nil, fmt.Errorf("q(m) of graphs drew node %d of %d", node, s.Nodes)
+			}
 			for i, bit := range code[1:] {
 				if bit == 1 {
-					drawn[k][code[0]] = drawn[k][code[0]].With(i)
+					drawn[k][node] = drawn[k][node].With(i)
 				}
 			}
 		}
