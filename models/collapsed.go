@@ -27,7 +27,7 @@ const (
 	// collapsedRounds rounds, and none that would take more than half of the remaining time, since
 	// chains follow.
 	collapsedGroups    = 16
-	collapsedParticles = 256
+	collapsedParticles = 128
 	collapsedSweeps    = 2
 	moreSweeps         = 4
 	collapsedRounds    = 3
@@ -47,12 +47,13 @@ const (
 	collapsedBurnIn  = 256
 	collapsedFirst   = 512
 	collapsedLongest = 1 << 14
-	collapsedThin    = 2
-	// The same numbers for lists of a few of many items. Chains and populations are smaller,
-	// because a sweep takes about a millisecond and replaces many items of a list.
-	listParticles = 128
-	listChains    = 16
-	listBurnIn    = 128
+	collapsedThin    = 1
+	// The same numbers for lists of a few of many items. Chains are fewer and shorter, because a
+	// sweep takes about a millisecond and replaces many items of a list. Fewer draws are kept,
+	// because each takes as much memory as there are items.
+	listChains = 16
+	listBurnIn = 128
+	listThin   = 2
 )
 
 // MayCollapse reports whether the engine can certify by Collapsed and needs to: the field
@@ -74,7 +75,7 @@ func (e *Engine) Collapsed(ctx context.Context, cfg Config) (*Certificate, error
 	}
 	enough := float64(EnoughESS)
 	if asItems, _ := itemsOf(e.Space); asItems.weights != nil { // lists
-		annealing.Particles, settings.Chains, settings.BurnIn, enough = listParticles, listChains, listBurnIn, birthESS
+		settings.Chains, settings.BurnIn, settings.Thin, enough = listChains, listBurnIn, listThin, birthESS
 	}
 	posterior := e.Known.Collapsed(cfg.Found)
 	var populations *Certificate
@@ -134,13 +135,17 @@ func (e *Engine) fitChains(ctx context.Context, chains *rjmcmc.Result) error {
 // returns true. The log density needs fewer draws, since it only shows that the chains mix.
 func (e *Engine) chainsUntil(ctx context.Context, target rjmcmc.Collapsed, cfg Config, name string, settings rjmcmc.CollapsedConfig, rHat, enough float64, resolved func(chains *rjmcmc.Result) bool) (*rjmcmc.Result, error) {
 	settings.Seed = e.random(cfg.Stream + "/" + name).Uint64()
-	settings.Enough = func(chains *rjmcmc.Result) bool {
+	settings.Growth = func(chains *rjmcmc.Result) float64 {
 		density, outcomes := chains.LogDensitySummary(), worstOutcome(e.Space, chains)
-		precise := outcomes.ESS >= cfg.enoughOf(enough) && density.ESS >= math.Min(cfg.enoughOf(enough), checkingESS)
+		enough := cfg.enoughOf(enough)
+		growth := math.Max(enough/outcomes.ESS, math.Min(enough, checkingESS)/density.ESS)
 		if cfg.late() {
-			precise = math.Min(outcomes.ESS, density.ESS) >= verdict.DoubtfulESS
+			growth = verdict.DoubtfulESS / math.Min(outcomes.ESS, density.ESS)
 		}
-		return precise && math.Max(outcomes.RHat, density.RHat) <= rHat && resolved(chains)
+		if growth <= 1 && !(math.Max(outcomes.RHat, density.RHat) <= rHat && resolved(chains)) {
+			return math.Inf(1)
+		}
+		return growth
 	}
 	settings.Progress = func(done, total int) {
 		cfg.report(done/settings.Thin*settings.Chains, total/settings.Thin*settings.Chains)

@@ -45,16 +45,25 @@ type CollapsedConfig struct {
 	Chains, BurnIn, Iterations, Thin int
 	// Powers are the powers of the evidence in the copies of a chain, descending from 1 to 0.
 	Powers []float64
-	// Enough, when not nil, is called after First iterations and whenever the number of iterations
-	// has grown by half. If it returns true, the run ends. If First is 0, Iterations replaces it.
+	// Growth, when not nil, is called after First iterations, or after Iterations if First is 0. It
+	// returns the factor by which the number of iterations should grow. A factor of at most 1 ends
+	// the run. Otherwise the run grows, by half at most, and calls Growth again.
 	First  int
-	Enough func(*Result) bool
-	// Progress, when not nil, is called before Enough with the number of iterations done and
+	Growth func(*Result) float64
+	// Progress, when not nil, is called before Growth with the number of iterations done and
 	// Iterations.
 	Progress func(done, total int)
 	// Seed is the seed of all random numbers.
 	Seed uint64
 }
+
+// leastGrowth and mostGrowth bound the factor by which a run grows between two calls of
+// CollapsedConfig.Growth. Half and twice their distances from 1 give the same answers
+// (docs/benchmarks/constants.md).
+const (
+	leastGrowth = 1.125
+	mostGrowth  = 1.5
+)
 
 // collapsedStep is the number of draws of a chain before it waits for the other chains. After the
 // end of the time, the draws of an unfinished step are lost.
@@ -105,10 +114,18 @@ func RunCollapsed(ctx context.Context, c Collapsed, sites int, mask func(code []
 		if cfg.Progress != nil {
 			cfg.Progress(done, cfg.Iterations)
 		}
-		if cfg.Enough != nil && cfg.Enough(r) {
+		growth := mostGrowth
+		if cfg.Growth != nil {
+			growth = cfg.Growth(r)
+		}
+		if growth <= 1 {
 			break
 		}
-		next = min(done+max(done/2/cfg.Thin, 1)*cfg.Thin, cfg.Iterations)
+		if !(growth < mostGrowth) { // also if it is NaN
+			growth = mostGrowth
+		}
+		longer := int(float64(done) * (max(growth, leastGrowth) - 1))
+		next = min(done+max(longer/cfg.Thin, 1)*cfg.Thin, cfg.Iterations)
 	}
 	return r, nil
 }

@@ -2,6 +2,7 @@ package rjmcmc
 
 import (
 	"context"
+	"math"
 	"math/rand/v2"
 	"sync/atomic"
 	"testing"
@@ -51,13 +52,39 @@ func (e expiring) Err() error {
 	return nil
 }
 
+// A run grows by the requested factor, but by an eighth at least and by half at most, until Growth
+// returns 1 or the iterations end.
+func TestCollapsedChainsGrow(t *testing.T) {
+	for _, c := range []struct {
+		growth float64
+		draws  []int
+	}{
+		{1.3, []int{100, 130, 169, 219, 284}},
+		{1.01, []int{100, 112, 126, 141, 158}},
+		{math.Inf(1), []int{100, 150, 225, 300}},
+	} {
+		var draws []int
+		_, err := RunCollapsed(t.Context(), coin{}, 1, func([]int32, []bool) []bool { return []bool{true} }, CollapsedConfig{
+			Chains: 1, Thin: 1, First: 100, Iterations: 300, Powers: []float64{1, 0}, Seed: 1,
+			Growth: func(r *Result) float64 {
+				if draws = append(draws, r.Draws()); len(draws) == 5 {
+					return 1
+				}
+				return c.growth
+			},
+		})
+		require.NoError(t, err)
+		require.Equal(t, c.draws, draws)
+	}
+}
+
 // If the deadline passes, chains keep the draws that all of them have made: a whole number of
 // steps, the same draws as without a deadline. Without a draw, or if the run is cancelled, there is
 // an error.
 func TestCollapsedChainsEndInTime(t *testing.T) {
 	cfg := CollapsedConfig{Chains: 4, BurnIn: 10, Thin: 2, Iterations: 1000, First: 500, Powers: []float64{1, 0}, Seed: 1}
 	asked := 0
-	cfg.Enough = func(*Result) bool { asked++; return false }
+	cfg.Growth = func(*Result) float64 { asked++; return math.NaN() }
 	run := func(ctx context.Context) (*Result, error) {
 		return RunCollapsed(ctx, coin{}, 1, func([]int32, []bool) []bool { return []bool{true} }, cfg)
 	}

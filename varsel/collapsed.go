@@ -18,10 +18,11 @@ import (
 // sums over all sets a instead.
 type collapsed struct {
 	target   *Target
-	fixed    []int       // coordinates in every model
-	groups   [][]int     // coordinates of each site
-	rows     [][]float64 // rows of the design; coordinates are in prior standard deviations [n][D]
-	rest     []float64   // responses minus offset and prior mean of the linear predictor [n]
+	fixed    []int           // coordinates in every model
+	groups   [][]int         // coordinates of each site
+	rows     [][]float64     // rows of the design; coordinates are in prior standard deviations [n][D]
+	rest     []float64       // responses minus offset and prior mean of the linear predictor [n]
+	all      normalEquations // of all rows, with weights of one
 	logPrior space.LogTerms
 	logRatio [2]float64 // logs of the ratios of variances: of inliers to outliers, and of outliers to inliers
 }
@@ -43,7 +44,7 @@ func (t *Target) collapse() rjmcmc.Collapsed {
 	if t.Outliers == nil || t.heredity != nil && !t.heredity.known || size*size*(float64(n)+size*float64(len(t.space.Cards()))/6) > mostCollapsedWork {
 		return nil
 	}
-	c := &collapsed{target: t, logPrior: t.prior.LogTerms(len(t.space.Cards()))}
+	c := &collapsed{target: t, all: newNormalEquations(dim), logPrior: t.prior.LogTerms(len(t.space.Cards()))}
 	c.logRatio[1] = math.Log(t.Outliers.Variance[1] / t.Outliers.Variance[0])
 	c.logRatio[0] = -c.logRatio[1]
 	code := make([]int32, len(t.space.Cards()))
@@ -75,6 +76,7 @@ func (t *Target) collapse() rjmcmc.Collapsed {
 			row[j] = column[i] * t.SD[j]
 			y -= column[i] * t.Mean[j]
 		}
+		c.all.add(row, y, 1)
 		c.rows, c.rest = append(c.rows, row), append(c.rest, y)
 	}
 	return c

@@ -19,13 +19,11 @@ import (
 // one coordinate takes a product of the inverse with a vector.
 type outlierState struct {
 	*collapsed
+	normalEquations
 	code        []int32
 	size        int   // number of predictors in the model
 	members     []int // coordinates of the model, in the order of inverse
 	outlier     []bool
-	precision   []float64 // A'WA [D·D], lower triangle
-	slope       []float64 // b [D]
-	square      float64   // r'Wr
 	inverse     []float64 // P⁻¹ for the coordinates of the model, symmetric [k·D]
 	mean        []float64 // P⁻¹b [k]
 	logEvidence float64   // log p(y | m, a)
@@ -34,13 +32,48 @@ type outlierState struct {
 	x, product []float64 // scratch [D]
 }
 
+// normalEquations are the weighted sums over rows that determine coefficients.
+type normalEquations struct {
+	precision []float64 // A'WA [D·D], lower triangle
+	slope     []float64 // b = A'Wr [D]
+	square    float64   // r'Wr
+}
+
+func newNormalEquations(dim int) normalEquations {
+	return normalEquations{precision: make([]float64, dim*dim), slope: make([]float64, dim)}
+}
+
+// add adds a row with its response. The weight may be negative.
+func (e *normalEquations) add(row []float64, rest, weight float64) {
+	dim := len(row)
+	for j, x := range row {
+		f, line := weight*x, e.precision[j*dim:j*dim+j+1]
+		for l, other := range row[:len(line)] {
+			line[l] += f * other
+		}
+		e.slope[j] += f * rest
+	}
+	e.square += weight * rest * rest
+}
+
+// setScaled sets e to from with all weights multiplied by the argument weight.
+func (e *normalEquations) setScaled(from *normalEquations, weight float64) {
+	floats.ScaleTo(e.precision, weight, from.precision)
+	floats.ScaleTo(e.slope, weight, from.slope)
+	e.square = weight * from.square
+}
+
+func (e *normalEquations) clone() normalEquations {
+	return normalEquations{slices.Clone(e.precision), slices.Clone(e.slope), e.square}
+}
+
 var errCollapsed = errors.New("the normal equations of a set of outliers lose too many digits")
 
 func (c *collapsed) state(code []int32, outlier []bool) (*outlierState, error) {
 	dim := c.target.space.Dim()
 	s := &outlierState{
 		collapsed: c, code: slices.Clone(code), members: c.coordinates(code), outlier: outlier,
-		precision: make([]float64, dim*dim), slope: make([]float64, dim), inverse: make([]float64, dim*dim), mean: make([]float64, dim),
+		normalEquations: newNormalEquations(dim), inverse: make([]float64, dim*dim), mean: make([]float64, dim),
 		x: make([]float64, dim), product: make([]float64, dim),
 	}
 	for _, in := range code {
@@ -52,31 +85,25 @@ func (c *collapsed) state(code []int32, outlier []bool) (*outlierState, error) {
 	return s, nil
 }
 
-// renew computes all fields anew from the model and the outliers, since updates lose digits.
+// renew computes all fields anew from the model and the outliers, since updates lose digits. It
+// starts from the normal equations of all rows, and changes the weights of the outliers or of the
+// other rows, whichever are fewer, so that few digits cancel.
 func (s *outlierState) renew() bool {
-	clear(s.precision)
-	clear(s.slope)
-	s.square, s.logEvidence = 0, 0
+	outliers := 0
+	for _, outlier := range s.outlier {
+		outliers += bit(outlier)
+	}
+	most := 2*outliers > len(s.outlier)
+	variance := s.target.Outliers.Variance
+	weight, other := 1/variance[bit(most)], 1/variance[bit(!most)]
+	s.normalEquations.setScaled(&s.all, weight)
 	for i, outlier := range s.outlier {
-		variance := s.target.Outliers.Variance[bit(outlier)]
-		s.add(i, 1/variance)
-		s.logEvidence -= math.Log(variance)/2 + halfLog2Pi
-	}
-	return s.invert()
-}
-
-// add adds row i to the normal equations. Its weight may be negative.
-func (s *outlierState) add(i int, weight float64) {
-	row, rest := s.rows[i], s.rest[i]
-	dim := len(row)
-	for j, x := range row {
-		f, line := weight*x, s.precision[j*dim:j*dim+j+1]
-		for l, other := range row[:len(line)] {
-			line[l] += f * other
+		if outlier != most {
+			s.add(s.rows[i], s.rest[i], other-weight)
 		}
-		s.slope[j] += f * rest
 	}
-	s.square += weight * rest * rest
+	s.logEvidence = -float64(len(s.outlier))*(math.Log(variance[0])/2+halfLog2Pi) - float64(outliers)*s.logRatio[1]/2
+	return s.invert()
 }
 
 // factor returns the Cholesky factor of P for the coordinates of the model.
@@ -202,7 +229,7 @@ func (s *outlierState) proposeRow(i int, power float64, random *rand.Rand) {
 		return
 	}
 	s.outlier[i] = !s.outlier[i]
-	s.add(i, change)
+	s.add(row, s.rest[i], change)
 	s.update(-change/grown, change*residual/grown)
 	s.logEvidence += gain
 }
@@ -246,13 +273,14 @@ func (s *outlierState) change(j int, adding, stay bool) (gain float64) {
 		square, fitted := s.multiply()
 		left := s.precision[j*dim+j] + 1 - square
 		mean := (s.slope[j] - fitted) / left
-		if stay {
-			s.update(1/left, -mean)
-			for a, p := range s.product[:k] {
-				s.inverse[a*dim+k], s.inverse[k*dim+a] = -p/left, -p/left
+		if stay { // the vector (-product, 1) times its transpose, divided by left, is added to the inverse
+			for a := range k {
+				s.product[a] = -s.product[a]
+				s.inverse[a*dim+k], s.inverse[k*dim+a] = 0, 0
 			}
-			s.inverse[k*dim+k], s.mean[k] = 1/left, mean
+			s.product[k], s.inverse[k*dim+k], s.mean[k] = 1, 0, 0
 			s.members = append(s.members, j)
+			s.update(1/left, mean)
 		}
 		return -math.Log(left)/2 + mean*mean*left/2
 	}
@@ -276,7 +304,7 @@ func (s *outlierState) change(j int, adding, stay bool) (gain float64) {
 func (s *outlierState) Clone() rjmcmc.CollapsedState {
 	t := *s
 	t.code, t.members, t.outlier = slices.Clone(s.code), slices.Clone(s.members), slices.Clone(s.outlier)
-	t.precision, t.slope, t.inverse, t.mean = slices.Clone(s.precision), slices.Clone(s.slope), slices.Clone(s.inverse), slices.Clone(s.mean)
+	t.normalEquations, t.inverse, t.mean = s.clone(), slices.Clone(s.inverse), slices.Clone(s.mean)
 	t.x, t.product = make([]float64, len(s.x)), make([]float64, len(s.x))
 	return &t
 }
