@@ -17,7 +17,6 @@ import (
 	"github.com/transdim/vti/internal/rundir"
 	"github.com/transdim/vti/modelcheck"
 	"github.com/transdim/vti/predict"
-	"github.com/transdim/vti/run"
 	"github.com/transdim/vti/table"
 )
 
@@ -29,8 +28,7 @@ const (
 )
 
 // A Page makes the pages of the finished runs of one application, for example of all selections of
-// variables. The zero Page shows only the fields that the results of all applications have
-// ([run.Head]).
+// variables.
 type Page struct {
 	show func(*source) (*document.Document, error)
 	// Predictor opens a finished run to predict its response. It is nil if the runs of the
@@ -57,13 +55,6 @@ func pageOf[R any](show func(*source, *R) *document.Document) func(*source) (*do
 	}
 }
 
-func (p Page) document(s *source) (*document.Document, error) {
-	if p.show == nil {
-		return pageOf(plainDocument)(s)
-	}
-	return p.show(s)
-}
-
 // Print writes the answer of a finished run for a terminal: the document of the page of the run,
 // without pictures.
 func (p Page) Print(w io.Writer, dir string) error {
@@ -81,7 +72,7 @@ func (p Page) read(dir string) (*source, *document.Document, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	d, err := p.document(s)
+	d, err := p.show(s)
 	return s, d, err
 }
 
@@ -156,12 +147,6 @@ func (p Page) build(ctx context.Context, compare Comparer, dirs []string) (*docu
 	}
 	page.Subtitle, page.Documents = both.Subtitle, append([]*document.Document{both}, documents...)
 	return page, nil
-}
-
-// plainDocument returns the document of a run for which only the fields of all results are known.
-func plainDocument(s *source, r *run.Head) *document.Document {
-	title := fmt.Sprintf("What vti %s says of %s", s.header.Command, s.table())
-	return &document.Document{Title: title, Answer: []string{r.Answer}, Sections: []*document.Section{s.provenance()}}
 }
 
 // answer completes a document that has only a title and an answer. It adds the verdicts on the

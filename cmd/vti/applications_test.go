@@ -22,6 +22,7 @@ import (
 	"github.com/transdim/vti/cmd/internal/application"
 	"github.com/transdim/vti/cmd/internal/cli"
 	"github.com/transdim/vti/cmd/internal/shell"
+	"github.com/transdim/vti/report"
 	runs "github.com/transdim/vti/run"
 )
 
@@ -61,6 +62,7 @@ func (f *toyFlags) Begin(_ context.Context, run *application.Asked[*runs.Asked[i
 // toy is an application that only this file defines and adds to the registry.
 var toy = &application.Application{
 	About: "rows",
+	Page:  report.OrderPage, // a page that shows the answer of any result
 	Commands: []application.Command{{Name: "toy", New: func(a *shell.App) *cobra.Command {
 		return application.Answering(a, &cobra.Command{Use: "toy TABLE", Short: "Count rows"}, func() application.Question[*runs.Asked[int]] { return &toyFlags{} })
 	}}},
