@@ -62,7 +62,7 @@ func (v Count) Set(s string) error {
 }
 
 func (v Count) String() string {
-	if v.Value == nil || *v.Value == 0 && v.Least > 0 {
+	if *v.Value == 0 && v.Least > 0 {
 		return "" // the flag is not given
 	}
 	return strconv.Itoa(*v.Value)
@@ -99,9 +99,6 @@ func (v oneOf[T]) Set(s string) error {
 }
 
 func (v oneOf[T]) String() string {
-	if v.value == nil {
-		return ""
-	}
 	if at := slices.Index(v.values, *v.value); at >= 0 {
 		return v.names[at]
 	}
@@ -126,16 +123,9 @@ func Named(cmd *cobra.Command, value named, flag, usage string, values ...string
 	CompleteWith(cmd, flag, values...)
 }
 
-type textual struct{ value named }
+type textual struct{ named }
 
-func (v textual) Set(s string) error { return v.value.UnmarshalText([]byte(s)) }
-
-func (v textual) String() string {
-	if v.value == nil {
-		return ""
-	}
-	return v.value.String()
-}
+func (v textual) Set(s string) error { return v.UnmarshalText([]byte(s)) }
 
 func (v textual) Type() string { return "name" }
 
@@ -168,7 +158,7 @@ func (v orWord[T]) Set(s string) error {
 }
 
 func (v orWord[T]) String() string {
-	if v.number != nil && *v.number < 0 {
+	if *v.number < 0 {
 		return v.word
 	}
 	return v.Value.String()

@@ -99,7 +99,7 @@ func (v optionalNumber) Set(s string) error {
 }
 
 func (v optionalNumber) String() string {
-	if v.value == nil || *v.value == nil {
+	if *v.value == nil {
 		return ""
 	}
 	return strconv.FormatFloat(**v.value, 'g', -1, 64)

@@ -224,7 +224,7 @@ func (v numberRange) Set(s string) error {
 }
 
 func (v numberRange) String() string {
-	if v.value == nil || (*v.value == varsel.Range{}) {
+	if (*v.value == varsel.Range{}) {
 		return "" // the flag is not given
 	}
 	return fmt.Sprintf("%g:%g", v.value.Low, v.value.High)
