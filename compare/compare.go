@@ -2,7 +2,6 @@ package compare
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -102,14 +101,10 @@ const (
 	figureName = "models" // name of the figures without the extensions .svg and .png
 )
 
-// ErrHoldsComparison is the error for a directory that already holds a comparison, which is never
-// overwritten.
-var ErrHoldsComparison = errors.New("already holds a comparison")
-
-// Refuse returns an error if the directory already holds a comparison.
+// Refuse returns an error if the directory already holds a comparison, which is never overwritten.
 func Refuse(dir string) error {
 	if rundir.Exists(filepath.Join(dir, File)) {
-		return fmt.Errorf("%s %w (%s): choose another directory", dir, ErrHoldsComparison, File)
+		return fmt.Errorf("%s already holds a comparison (%s): choose another directory", dir, File)
 	}
 	return nil
 }

@@ -1,7 +1,6 @@
 package answers
 
 import (
-	"errors"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -60,9 +59,7 @@ func compareRuns(a *shell.App, cmd *cobra.Command, all application.Registry, dir
 		return err
 	}
 	defer release()
-	if err := c.Result.Write(dir); errors.Is(err, compare.ErrHoldsComparison) {
-		return err
-	} else if err != nil {
+	if err := c.Result.Write(dir); err != nil {
 		return shell.Failed(err)
 	}
 	return a.Answer(asJSON, c.Result, func() { c.Print(a.Text) })
