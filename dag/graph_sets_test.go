@@ -20,6 +20,6 @@ func TestSets(t *testing.T) {
 	require.Equal(t, dgraph.SetOf(3), s.Minus(dgraph.SetOf(64, 127)))
 	require.Negative(t, dgraph.SetOf(70).Compare(dgraph.SetOf(71)))
 	require.Negative(t, dgraph.SetOf(127).Compare(dgraph.SetOf(0, 1)))
-	require.True(t, dgraph.Acyclic([]dgraph.Set{{}, dgraph.SetOf(0)}))
-	require.False(t, dgraph.Acyclic([]dgraph.Set{dgraph.SetOf(1), dgraph.SetOf(0)}))
+	require.Nil(t, dgraph.FromParents([]dgraph.Set{{}, dgraph.SetOf(0)}).Cycle())
+	require.NotNil(t, dgraph.FromParents([]dgraph.Set{dgraph.SetOf(1), dgraph.SetOf(0)}).Cycle())
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/transdim/vti/dag/walk"
 	"github.com/transdim/vti/internal/logsum"
 	"github.com/transdim/vti/lab/dagtest"
+	"github.com/transdim/vti/lab/testkit"
 )
 
 // edgesOf takes a table of three nodes with its missing cells filled in, and the log weight of this
@@ -32,7 +33,7 @@ func edgesOf(t *testing.T, p *score.Problem, x *mat.Dense, logWeight float64, to
 	for k, f := range scores.Families {
 		place[f], lists[f.Node] = scores.LogEvidence[k]+p.Structure.Prior.LogWeight(f.Node, f.Parents), append(lists[f.Node], f.Parents)
 	}
-	dgraph.EachGraph(lists, func(parents []dgraph.Set) bool {
+	testkit.EachGraph(lists, func(parents []dgraph.Set) bool {
 		sum := logWeight
 		for j, set := range parents {
 			sum += place[dgraph.Family{Node: j, Parents: set}]

@@ -13,6 +13,7 @@ import (
 	"github.com/transdim/vti/dag/score"
 	"github.com/transdim/vti/dag/tables"
 	"github.com/transdim/vti/lab/dagtest"
+	"github.com/transdim/vti/lab/testkit"
 )
 
 // In every graph of an equivalence class, total effects computed from weights along paths agree
@@ -55,7 +56,7 @@ func TestTotalEffectsAgainstAdjustment(t *testing.T) {
 		require.NoError(t, err)
 		forms := p.Forms()
 		class, members := dgraph.FromParents(truth).CPDAG().Key(), 0
-		dgraph.EachGraph(families, func(parents []dgraph.Set) bool {
+		testkit.EachGraph(families, func(parents []dgraph.Set) bool {
 			g := dgraph.FromParents(parents)
 			if g.CPDAG().Key() != class {
 				return true

@@ -131,7 +131,7 @@ func TestEffectIntervalsCoverUnderThePrior(t *testing.T) {
 	}
 	var graphs []*dgraph.Graph
 	var weights []float64
-	dgraph.EachGraph(lists, func(parents []dgraph.Set) bool {
+	testkit.EachGraph(lists, func(parents []dgraph.Set) bool {
 		weight := 1.0
 		for _, set := range parents {
 			weight /= []float64{1, 3, 3, 1}[set.Len()] // divided by the number of sets of this size among three nodes

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"github.com/transdim/vti/lab/testkit"
 )
 
 // Two graphs have the same interventional equivalence class if they have the same skeleton and
@@ -21,7 +22,7 @@ func TestEssentialGraphIsTheUnionOfItsClass(t *testing.T) {
 	}
 	for _, targets := range [][]Set{{}, {SetOf(0)}, {SetOf(3)}, {SetOf(1, 2)}, {SetOf(0), SetOf(1)}, {SetOf(0, 1), SetOf(1, 2)}, {SetOf(0), SetOf(1), SetOf(2), SetOf(3)}} {
 		union, members := map[string]*Graph{}, map[string][]*Graph{}
-		EachGraph(families, func(parents []Set) bool {
+		testkit.EachGraph(families, func(parents []Set) bool {
 			g := FromParents(parents)
 			key := colliderKey(g)
 			for _, set := range targets {
@@ -48,7 +49,7 @@ func TestEssentialGraphIsTheUnionOfItsClass(t *testing.T) {
 			}
 		}
 	}
-	g := FromEdges(2, [2]int{0, 1})
+	g := FromParents([]Set{{}, SetOf(0)})
 	require.False(t, g.Essential([]Set{SetOf(1)}).Has(1, 0), "an edge into a target is directed")
 	require.True(t, g.Essential([]Set{SetOf(0, 1)}).Has(1, 0), "both at once show nothing")
 }

@@ -26,16 +26,6 @@ func FromParents(parents []Set) *Graph {
 	return g
 }
 
-// FromEdges returns the graph over n nodes with the given edges, each from its first node to its
-// second. It panics on an edge from a node to itself and on nodes outside 0 … n−1.
-func FromEdges(n int, edges ...[2]int) *Graph {
-	g := NewGraph(n)
-	for _, e := range edges {
-		g.Set(e[0], e[1], true)
-	}
-	return g
-}
-
 // Nodes returns the number of nodes N.
 func (g *Graph) Nodes() int { return len(g.parents) }
 

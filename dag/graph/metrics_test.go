@@ -6,13 +6,14 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"github.com/transdim/vti/lab/testkit"
 )
 
 // The truth is 0 → 1 → 2. The answer is the graph with the only edge 1 → 0, with probability 3/4,
 // or the truth, with probability 1/4.
 func TestMetricsByHand(t *testing.T) {
-	truth := FromEdges(3, [2]int{0, 1}, [2]int{1, 2})
-	posterior := []Weighted{{FromEdges(3, [2]int{1, 0}), 0.75}, {truth.Clone(), 0.25}}
+	truth := FromParents([]Set{{}, SetOf(0), SetOf(1)})
+	posterior := []Weighted{{FromParents([]Set{SetOf(1), {}, {}}), 0.75}, {truth.Clone(), 0.25}}
 	m := Evaluate(truth, posterior)
 
 	require.InDelta(t, 0.25, float64(m.Paper.F1), 1e-12)
@@ -47,7 +48,7 @@ func TestMetricsByHand(t *testing.T) {
 
 // The metrics have their best values for a perfect answer, and known values for the empty graph.
 func TestMetricsAtTheEnds(t *testing.T) {
-	truth := FromEdges(4, [2]int{0, 2}, [2]int{1, 2}, [2]int{2, 3})
+	truth := FromParents([]Set{{}, {}, SetOf(0, 1), SetOf(2)})
 	m := Evaluate(truth, []Weighted{{truth, 1}})
 	for _, part := range []EdgeMetrics{m.Graph, m.Skeleton, m.CPDAG} {
 		require.Equal(t, EdgeMetrics{ExpectedF1: 1, MedianF1: 1, AUROC: 1, AUROCGraphs: 1}, part)
@@ -105,7 +106,7 @@ func TestFewestReversals(t *testing.T) {
 			g.Set(p.From, p.To, random.IntN(2) == 0)
 		}
 		best := math.Inf(1)
-		EachGraph(families, func(parents []Set) bool {
+		testkit.EachGraph(families, func(parents []Set) bool {
 			best = min(best, pairDistance(g, FromParents(parents)))
 			return true
 		})

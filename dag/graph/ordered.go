@@ -162,22 +162,3 @@ func (g *Graph) Orders() float64 {
 	}
 	return counts[len(counts)-1]
 }
-
-// Acyclic reports whether sets of parents make an acyclic graph. It repeatedly removes nodes
-// without parents.
-func Acyclic(parents []Set) bool {
-	left := Below(len(parents))
-	for !left.Empty() {
-		var free Set
-		for j := range left.Nodes() {
-			if parents[j].And(left).Empty() {
-				free = free.With(j)
-			}
-		}
-		if free.Empty() {
-			return false
-		}
-		left = left.Minus(free)
-	}
-	return true
-}

@@ -15,6 +15,7 @@ import (
 	"github.com/transdim/vti/dag/sem"
 	"github.com/transdim/vti/dag/tables"
 	"github.com/transdim/vti/lab/dagtest"
+	"github.com/transdim/vti/lab/testkit"
 )
 
 func TestParseQuery(t *testing.T) {
@@ -50,7 +51,7 @@ func enumerateQuery(t *testing.T, p *score.Problem, r resolvedQuery) (answer []f
 	require.NoError(t, err)
 	answer = make([]float64, len(p.Data.Levels[r.target]))
 	total := 0.0
-	dgraph.EachGraph(lists, func(parents []dgraph.Set) bool {
+	testkit.EachGraph(lists, func(parents []dgraph.Set) bool {
 		weight := math.Exp(-posterior.LogEvidence)
 		for j, set := range parents {
 			weight *= math.Exp(logs[dgraph.Family{Node: j, Parents: set}])

@@ -20,7 +20,7 @@ func TestGreedyBIC(t *testing.T) {
 	require.NoError(t, err)
 	g, err := p.GreedyBIC(t.Context())
 	require.NoError(t, err)
-	require.True(t, dgraph.FromEdges(3, [2]int{0, 1}, [2]int{1, 2}).CPDAG().Equal(g.CPDAG()), g.Key())
+	require.True(t, dgraph.FromParents([]dgraph.Set{{}, dgraph.SetOf(0), dgraph.SetOf(1)}).CPDAG().Equal(g.CPDAG()), g.Key())
 
 	p, err = NewProblem(d, ModelOptions{}, tables.Constraints{Forbid: []string{"a->b", "b->a"}, Require: []string{"a->c"}})
 	require.NoError(t, err)

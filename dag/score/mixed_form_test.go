@@ -18,6 +18,7 @@ import (
 	"github.com/transdim/vti/internal/logsum"
 	"github.com/transdim/vti/internal/psis"
 	"github.com/transdim/vti/internal/spline"
+	"github.com/transdim/vti/lab/testkit"
 	"github.com/transdim/vti/table"
 )
 
@@ -259,7 +260,7 @@ func TestMixedEvidences(t *testing.T) {
 		posterior, err := NewPosterior(t.Context(), p.Structure, scores, nil)
 		require.NoError(t, err)
 		total, edges := 0.0, dgraph.Zeros(3)
-		dgraph.EachGraph(lists, func(parents []dgraph.Set) bool {
+		testkit.EachGraph(lists, func(parents []dgraph.Set) bool {
 			weight := 0.0
 			for j, set := range parents {
 				weight += naive[dgraph.Family{Node: j, Parents: set}] + p.Structure.Prior.LogWeight(j, set)

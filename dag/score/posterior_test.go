@@ -12,6 +12,7 @@ import (
 
 	dgraph "github.com/transdim/vti/dag/graph"
 	"github.com/transdim/vti/internal/logsum"
+	"github.com/transdim/vti/lab/testkit"
 )
 
 // randomStructure returns a set of allowed graphs, with random constraints if constrained is set.
@@ -241,7 +242,7 @@ func brute(s dgraph.Structure, scores Scores) (logTotal float64, families []floa
 	var logs []float64
 	var members [][]int
 	var keys []string
-	dgraph.EachGraph(lists, func(parents []dgraph.Set) bool {
+	testkit.EachGraph(lists, func(parents []dgraph.Set) bool {
 		g := dgraph.FromParents(parents)
 		logWeight := 0.0
 		var places []int

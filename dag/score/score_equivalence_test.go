@@ -16,6 +16,7 @@ import (
 	"github.com/transdim/vti/dag/tables"
 	"github.com/transdim/vti/internal/logsum"
 	"github.com/transdim/vti/lab/dagtest"
+	"github.com/transdim/vti/lab/testkit"
 	"github.com/transdim/vti/table"
 )
 
@@ -88,7 +89,7 @@ func TestScoresOfEquivalentGraphs(t *testing.T) {
 		first := map[string]float64{}
 		var logs []float64
 		edge := 0.0
-		dgraph.EachGraph(families, func(parents []dgraph.Set) bool {
+		testkit.EachGraph(families, func(parents []dgraph.Set) bool {
 			sum := 0.0
 			for j, set := range parents {
 				sum += scores.LogEvidence[place[dgraph.Family{Node: j, Parents: set}]] - math.Log([]float64{1, 3, 3, 1}[set.Len()])
@@ -107,7 +108,7 @@ func TestScoresOfEquivalentGraphs(t *testing.T) {
 		posterior, err := score.NewPosterior(t.Context(), p.Structure, scores, nil)
 		require.NoError(t, err)
 		total, k := logsum.Of(logs), 0
-		dgraph.EachGraph(families, func(parents []dgraph.Set) bool {
+		testkit.EachGraph(families, func(parents []dgraph.Set) bool {
 			if parents[1].Has(0) {
 				edge += math.Exp(logs[k] - total)
 			}

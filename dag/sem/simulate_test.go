@@ -63,7 +63,7 @@ func TestSimulateFromGraph(t *testing.T) {
 func TestSimulateCategories(t *testing.T) {
 	n := &dgraph.Network{
 		Names: []string{"b", "a"}, Levels: [][]string{{"x", "y", "z"}, {"no", "yes"}},
-		Graph: dgraph.FromEdges(2, [2]int{1, 0}), Tables: [][][]float64{{{0.1, 0.2, 0.7}, {0.6, 0.4, 0}}, {{0.3, 0.7}}},
+		Graph: dgraph.FromParents([]dgraph.Set{dgraph.SetOf(1), {}}), Tables: [][][]float64{{{0.1, 0.2, 0.7}, {0.6, 0.4, 0}}, {{0.3, 0.7}}},
 	}
 	s := sem.Simulation{Mechanism: sem.Categorical, Network: n, Rows: 20_000, Seed: 4}
 	data, err := sem.Simulate(s)

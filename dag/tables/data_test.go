@@ -108,7 +108,7 @@ func TestReadTiersAndTruth(t *testing.T) {
 		require.NoError(t, err)
 		return dgraph.ReadAdjacency(parsed, d.Names)
 	}
-	want := dgraph.FromEdges(3, [2]int{0, 1}, [2]int{1, 2})
+	want := dgraph.FromParents([]dgraph.Set{{}, dgraph.SetOf(0), dgraph.SetOf(1)})
 	for _, content := range []string{"node,a,b,c\na,0,1,0\nb,0,0,1\nc,0,0,0\n", "a,b,c\n0,1,0\n0,0,1\n0,0,0\n", "node,c,a,b\nc,0,0,0\nb,1,0,0\na,0,0,1\n"} {
 		g, err := truth(content)
 		require.NoError(t, err)

@@ -15,6 +15,7 @@ import (
 	"github.com/transdim/vti/dag/tables"
 	"github.com/transdim/vti/internal/logsum"
 	"github.com/transdim/vti/lab/dagtest"
+	"github.com/transdim/vti/lab/testkit"
 )
 
 // enumerated returns the posterior probabilities of edges by a loop over all graphs. It computes
@@ -63,7 +64,7 @@ func enumerated(t *testing.T, p *score.Problem) [][]float64 {
 	}
 	var logs []float64
 	var graphs []*dgraph.Graph
-	dgraph.EachGraph(families, func(parents []dgraph.Set) bool {
+	testkit.EachGraph(families, func(parents []dgraph.Set) bool {
 		sum := 0.0
 		for j, set := range parents {
 			sum += scores[dgraph.Family{Node: j, Parents: set}]
@@ -83,7 +84,7 @@ func enumerated(t *testing.T, p *score.Problem) [][]float64 {
 // with a loop over all 543 graphs, and chains agree with it within 4 of their standard errors.
 // Without an intercept for the rows that count, shifts of the means would look like edges.
 func TestInterventionsFarAway(t *testing.T) {
-	truth := dgraph.FromEdges(4, [2]int{0, 1}, [2]int{1, 2})
+	truth := dgraph.FromParents([]dgraph.Set{{}, dgraph.SetOf(0), dgraph.SetOf(1), {}})
 	wrong := func(edges [][]float64) (sum float64) {
 		for _, e := range dgraph.OrderedPairs(4) {
 			if !truth.Adjacent(e.From, e.To) {
