@@ -107,7 +107,7 @@ func (p *Problem) readSeries(t *table.Table, values []float64) error {
 		return fmt.Errorf("%s: column %q: its standard deviation %g cannot be distinguished from rounding error at a mean of %g: subtract a constant", t.Path, name, p.scale, p.centre)
 	}
 	if p.Options.Spread > 0 {
-		p.centre, p.scale = p.Options.Centre, p.Options.Spread
+		p.centre, p.scale = 0, p.Options.Spread
 	}
 	p.y = apply.To(values, func(y float64) float64 { return (y - p.centre) / p.scale })
 	p.resolution = math.Inf(1)

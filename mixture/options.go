@@ -33,10 +33,8 @@ type Options struct {
 	// RateShape is 1 by default. RateExposure is by default RateShape divided by the mean count.
 	RateShape    float64 `json:"rate_shape,omitempty"`
 	RateExposure float64 `json:"rate_exposure,omitempty"`
-	// Midrange and Range replace the midrange and range of the columns in the priors, if Range is
-	// not 0.
-	Midrange float64 `json:"midrange,omitempty"`
-	Range    float64 `json:"range,omitempty"`
+	// Range, if not 0, replaces the range of the columns in the priors, and 0 their midrange.
+	Range float64 `json:"range,omitempty"`
 }
 
 // Limits that bound the work.
@@ -98,7 +96,7 @@ func (o Options) withDefaults() (Options, error) {
 			return o, fmt.Errorf("priors: got %g, want a positive number", *v.value)
 		}
 	}
-	if !(o.RateExposure >= 0) || !(o.Range >= 0) || math.IsInf(o.RateExposure, 0) || math.IsInf(o.Range, 0) || math.IsNaN(o.Midrange) {
+	if !(o.RateExposure >= 0) || !(o.Range >= 0) || math.IsInf(o.RateExposure, 0) || math.IsInf(o.Range, 0) {
 		return o, errors.New("priors: want positive numbers")
 	}
 	return o, nil

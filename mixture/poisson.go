@@ -4,7 +4,6 @@ import (
 	"math"
 	"math/rand/v2"
 
-	"gonum.org/v1/gonum/mathext"
 	"gonum.org/v1/gonum/stat/distuv"
 
 	"github.com/transdim/vti/internal/apply"
@@ -76,11 +75,8 @@ func (f counts) logDensity(row int, c component) float64 {
 
 // marginal returns the probability of the count ⌊y⌋ and of all counts up to it.
 func (f counts) marginal(_ int, y float64, c component) (density, cumulative float64) {
-	count := math.Floor(y)
-	if count < 0 {
-		return 0, 0
-	}
-	return math.Exp(count*math.Log(c.mean) - c.mean - logsum.Gamma(count+1)), mathext.GammaIncRegComp(count+1, c.mean)
+	poisson := distuv.Poisson{Lambda: c.mean}
+	return poisson.Prob(math.Floor(y)), poisson.CDF(y)
 }
 
 func (f counts) simulate(c component, row []float64, random *rand.Rand) {

@@ -100,7 +100,7 @@ func (p *Problem) read(t *table.Table, name string) error {
 	}
 	one := column{name: name, centre: (low + high) / 2, scale: high - low}
 	if p.Options.Range > 0 {
-		one.centre, one.scale = p.Options.Midrange, p.Options.Range
+		one.centre, one.scale = 0, p.Options.Range
 	}
 	if p.Options.Family == Poisson {
 		one.centre, one.scale = 0, 1
