@@ -30,14 +30,6 @@ type CategoricalConfig struct {
 	Limit int
 }
 
-// Validate returns an error if the limit is negative or above the largest int32.
-func (c CategoricalConfig) Validate() error {
-	if c.Limit < 0 || c.Limit > math.MaxInt32 {
-		return fmt.Errorf("modeldist: limit of %d models, want 0 to %d", c.Limit, math.MaxInt32)
-	}
-	return nil
-}
-
 // Categorical is the distribution q(m) ∝ exp ψ_m with one trainable logit for each code of a space
 // (Davies et al. 2025, section 3.2). All its arithmetic is in float64.
 type Categorical struct {
@@ -48,11 +40,11 @@ type Categorical struct {
 }
 
 // NewCategorical returns the categorical distribution over all codes with the given outcome counts.
-// It returns an error for a space larger than the limit, and for a LogPrior of the wrong length,
-// with NaN or +Inf, or without a possible model.
+// It returns an error for a limit out of its range, for a space larger than the limit, and for a
+// LogPrior of the wrong length, with NaN or +Inf, or without a possible model.
 func NewCategorical(cards []int, cfg CategoricalConfig) (*Categorical, error) {
-	if err := cfg.Validate(); err != nil {
-		return nil, err
+	if cfg.Limit < 0 || cfg.Limit > math.MaxInt32 {
+		return nil, fmt.Errorf("modeldist: limit of %d models, want 0 to %d", cfg.Limit, math.MaxInt32)
 	}
 	if err := space.CheckCards(cards); err != nil {
 		return nil, err
@@ -164,10 +156,11 @@ func (c *Categorical) Sample(ctx *context.Context, uniforms *graph.Node) *graph.
 	return graph.StopGradient(space.Codes(c.cards, index))
 }
 
-// logSumExp returns log ∑ exp x over all of x. Some entries, but not all, may be -Inf.
+// logSumExp returns log ∑ exp x over the last axis. Some entries of a row, but not all, may be -Inf.
 func logSumExp(x *graph.Node) *graph.Node {
-	peak := graph.StopGradient(graph.ReduceAllMax(x))
-	return graph.Add(peak, graph.Log(graph.ReduceAllSum(graph.Exp(graph.Sub(x, peak)))))
+	peak := graph.StopGradient(graph.ReduceAndKeep(x, graph.ReduceMax, -1))
+	sum := graph.ReduceSum(graph.Exp(graph.Sub(x, peak)), -1)
+	return graph.Add(graph.Log(sum), graph.Squeeze(peak, -1))
 }
 
 func assertUniforms(where string, uniforms *graph.Node, sites int) {

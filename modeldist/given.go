@@ -31,7 +31,7 @@ func (a *Autoregressive) offset(codes *graph.Node, site int) *graph.Node {
 		after *= card
 	}
 	batch, rows, card := codes.Shape().Dim(0), a.logMass.Shape().Dim(0), a.cards[site]
-	mass := logSumExpLast(graph.Reshape(a.logMass, rows*before, card, after)) // [R·before, K]
+	mass := logSumExp(graph.Reshape(a.logMass, rows*before, card, after)) // [R·before, K]
 	if before == 1 && rows == batch {
 		return mass
 	}
@@ -42,11 +42,4 @@ func (a *Autoregressive) offset(codes *graph.Node, site int) *graph.Node {
 	row := graph.Iota(codes.Graph(), shapes.Make(dtypes.Int32, batch, 1), 0)
 	row = graph.MulScalar(graph.DivScalar(row, batch/rows), before)
 	return graph.Gather(mass, graph.Add(row, prefix)) // [B, K]
-}
-
-// logSumExpLast returns log Σ exp over the last axis.
-func logSumExpLast(x *graph.Node) *graph.Node {
-	peak := graph.StopGradient(graph.ReduceAndKeep(x, graph.ReduceMax, -1))
-	sum := graph.ReduceSum(graph.Exp(graph.Sub(x, peak)), -1)
-	return graph.Add(graph.Log(sum), graph.Squeeze(peak, -1))
 }

@@ -10,7 +10,6 @@ import (
 	"gonum.org/v1/gonum/floats"
 
 	"github.com/transdim/vti/internal/enum"
-	"github.com/transdim/vti/internal/memory"
 	"github.com/transdim/vti/internal/stream"
 	"github.com/transdim/vti/space"
 	"github.com/transdim/vti/surrogate"
@@ -62,9 +61,6 @@ type SurrogateConfig struct {
 	// Beta is the weight β of the standard deviation in the upper confidence bound. It is positive;
 	// 0 stands for DefaultBeta.
 	Beta float64
-	// Inducing is the largest number of inducing codes of a Gaussian process. 0 stands for
-	// surrogate.DefaultInducing up to 65,536 models, and for half of it with more models.
-	Inducing int
 	// Seed is the root of the random stream of Thompson draws.
 	Seed uint64
 }
@@ -92,9 +88,6 @@ func NewSurrogate(cards []int, cfg SurrogateConfig) (*Surrogate, error) {
 	if !(cfg.Beta >= 0) || math.IsInf(cfg.Beta, 0) {
 		return nil, fmt.Errorf("modeldist: β of a surrogate is %v, want a positive number (or 0 for %v)", cfg.Beta, DefaultBeta)
 	}
-	if cfg.Inducing < 0 {
-		return nil, fmt.Errorf("modeldist: %d inducing codes, want at least 1 (or 0 for the default)", cfg.Inducing)
-	}
 	cfg.Beta = cmp.Or(cfg.Beta, DefaultBeta)
 	table, err := NewCategorical(cards, CategoricalConfig{LogPrior: cfg.LogPrior, Limit: cfg.Limit})
 	if err != nil {
@@ -106,33 +99,30 @@ func NewSurrogate(cards []int, cfg SurrogateConfig) (*Surrogate, error) {
 			cfg.Belief = DiagonalBelief
 		}
 	}
-	if cfg.Inducing == 0 {
-		cfg.Inducing = surrogate.DefaultInducing
-		if table.Count() > 1<<16 {
-			cfg.Inducing /= 2
-		}
-	}
-	if cfg.Belief == ProcessBelief { // memory for the covariance matrix of the inducing codes and its factor
-		inducing := float64(min(cfg.Inducing, table.Count()))
-		if err := memory.Check(fmt.Sprintf("modeldist: a surrogate with %d inducing codes", cfg.Inducing), 2*8*inducing*inducing); err != nil {
-			return nil, err
-		}
-	}
 	table.fixed = true
-	return &Surrogate{Categorical: table, cfg: cfg, scratch: make([]float64, table.Count()), belief: newBelief(cards, cfg)}, nil
+	s := &Surrogate{Categorical: table, cfg: cfg, scratch: make([]float64, table.Count())}
+	s.belief = s.newBelief()
+	return s, nil
 }
 
-func newBelief(cards []int, cfg SurrogateConfig) surrogate.Belief {
-	if cfg.Belief == DiagonalBelief {
-		count, _ := space.CountCodes(cards)
-		return surrogate.NewDiagonal(count)
+func (s *Surrogate) newBelief() surrogate.Belief {
+	if s.cfg.Belief == DiagonalBelief {
+		return surrogate.NewDiagonal(s.Count())
 	}
-	return surrogate.NewProcess(cards, cfg.Inducing)
+	return surrogate.NewProcess(s.Cards(), s.inducing())
+}
+
+// inducing returns the largest number of inducing codes of a Gaussian process.
+func (s *Surrogate) inducing() int {
+	if s.Count() > 1<<16 {
+		return surrogate.DefaultInducing / 2
+	}
+	return surrogate.DefaultInducing
 }
 
 // String describes the settings of the distribution, for the record of a run.
 func (s *Surrogate) String() string {
-	return fmt.Sprintf("surrogate: %s belief, utility %s, β %v, at most %d inducing codes", s.cfg.Belief, s.cfg.Utility, s.cfg.Beta, s.cfg.Inducing)
+	return fmt.Sprintf("surrogate: %s belief, utility %s, β %v, at most %d inducing codes", s.cfg.Belief, s.cfg.Utility, s.cfg.Beta, s.inducing())
 }
 
 // Learn updates the belief with a batch of B draws, and q(m) after some of the batches. codes [B*S]
@@ -204,7 +194,7 @@ func (s *Surrogate) Store(ctx *context.Context) error {
 // Begin restores the belief that Store wrote into ctx, or starts a new belief if there is none.
 // Call it before Learn.
 func (s *Surrogate) Begin(ctx *context.Context) error {
-	s.belief, s.batches = newBelief(s.Cards(), s.cfg), 0
+	s.belief, s.batches = s.newBelief(), 0
 	variable := ctx.GetVariableByScopeAndName(ctx.In(stateScope).Scope(), stateName)
 	if variable == nil || !variable.HasValue() {
 		return nil
