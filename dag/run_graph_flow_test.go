@@ -161,7 +161,7 @@ func TestGrowth(t *testing.T) {
 		scores, err := restricted.ExactScores(t.Context(), nil)
 		require.NoError(t, err)
 		sum := restricted.Structure.Sum(families, scores.LogEvidence, func(int, int) bool { return true })
-		last = score.EstimatedPosterior(restricted.Structure, scores, sum, 0, 0)
+		last = score.PosteriorOf(restricted.Structure, scores, sum, 0, 0, func(int, int) bool { return true })
 		return last, nil
 	}, never, func(string) {})
 	require.NoError(t, err)
@@ -229,7 +229,7 @@ func TestParentsThatCancel(t *testing.T) {
 			restricted.Families = families
 			scores, err := restricted.ExactScores(t.Context(), nil)
 			require.NoError(t, err)
-			return score.EstimatedPosterior(restricted.Structure, scores, restricted.Structure.Sum(families, scores.LogEvidence, func(int, int) bool { return true }), 0, 0), nil
+			return score.PosteriorOf(restricted.Structure, scores, restricted.Structure.Sum(families, scores.LogEvidence, func(int, int) bool { return true }), 0, 0, func(int, int) bool { return true }), nil
 		}
 		left, err := f.grow(t.Context(), sum, never, func(string) {})
 		require.NoError(t, err)

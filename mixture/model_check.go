@@ -3,7 +3,6 @@ package mixture
 import (
 	"fmt"
 	"math"
-	"math/rand/v2"
 	"slices"
 
 	"github.com/transdim/vti/internal/pick"
@@ -27,7 +26,8 @@ func (s *Sample) checkModel(seed uint64) *modelcheck.Report {
 	row := make([]float64, len(p.columns))
 	for _, d := range draws {
 		for i := range p.Rows() {
-			p.simulate(&d.state, row, random)
+			from := pick.Func(d.state.size(), random.Float64(), func(j int) float64 { return d.state.components[j].weight })
+			p.family.simulate(d.state.components[from], row, random)
 			for c := range row {
 				replicate[c][i] = row[c]
 			}
@@ -54,11 +54,6 @@ func (s *Sample) checkModel(seed uint64) *modelcheck.Report {
 		})
 	}
 	return report
-}
-
-func (p *Problem) simulate(s *state, row []float64, random *rand.Rand) {
-	j := pick.Func(s.size(), random.Float64(), func(j int) float64 { return s.components[j].weight })
-	p.family.simulate(s.components[j], row, random)
 }
 
 // distance returns the Kolmogorov–Smirnov distance between the mixture and the sorted values of a

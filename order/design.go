@@ -3,7 +3,6 @@ package order
 import (
 	"errors"
 	"math"
-	"math/rand/v2"
 
 	"gonum.org/v1/gonum/mat"
 
@@ -106,13 +105,4 @@ func (d *design) newFit(columns []int, scale float64) (*fit, error) {
 func logBeta(explained float64, p, n int) float64 {
 	g, size := float64(n), float64(n)
 	return 0.5*(size-1-float64(p))*math.Log1p(g) - 0.5*(size-1)*math.Log1p(g*(1-explained))
-}
-
-// draw draws from the posterior the coefficients, the intercept (the expected value at the means of
-// the columns) and σ.
-func (f *fit) draw(random *rand.Rand) (coefficients []float64, intercept, sigma float64) {
-	coefficients = make([]float64, len(f.columns))
-	logSigma, _ := f.Draw(random, coefficients)
-	sigma = math.Exp(logSigma)
-	return coefficients, f.design.mean + sigma/math.Sqrt(float64(len(f.design.y)))*random.NormFloat64(), sigma
 }

@@ -102,9 +102,12 @@ func (p *Problem) splinePosterior(ctx gocontext.Context, draws int, random *rand
 	return post, nil
 }
 
+// add adds a draw of the coefficients, the intercept and σ of a model from their posterior.
 func (post *posterior) add(f *fit, logModel float64, random *rand.Rand) {
-	d := draw{fit: f, logModel: logModel}
-	d.coefficients, d.intercept, d.sigma = f.draw(random)
+	d := draw{fit: f, logModel: logModel, coefficients: make([]float64, len(f.columns))}
+	logSigma, _ := f.Draw(random, d.coefficients)
+	d.sigma = math.Exp(logSigma)
+	d.intercept = f.design.mean + d.sigma/math.Sqrt(float64(len(f.design.y)))*random.NormFloat64()
 	post.draws = append(post.draws, d)
 }
 

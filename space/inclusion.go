@@ -50,15 +50,6 @@ func (t LogTerms) Member(j int) float64 {
 // Birth returns the change of log p(m) when predictor j is added to a model m of the given size.
 func (t LogTerms) Birth(size, j int) float64 { return t.Sizes[size+1] - t.Sizes[size] + t.Member(j) }
 
-// Of returns log p(m) of the model with the given predictors.
-func (t LogTerms) Of(members []int) float64 {
-	sum := t.Sizes[len(members)]
-	for _, j := range members {
-		sum += t.Member(j)
-	}
-	return sum
-}
-
 // OfCode returns log p(m) of the model whose predictors have the entry 1 in code.
 func (t LogTerms) OfCode(code []int32) (sum float64) {
 	size := 0

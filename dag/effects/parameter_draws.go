@@ -79,7 +79,10 @@ func WriteDraws(p *score.Problem, dir string, seed uint64, d score.Sample) error
 	}
 	file := &draws.Draws{Header: header}
 	file.Chain = d.Chain
-	density := newDensity(p)
+	var forms []score.Form // closed form of each node's posterior; nil for networks
+	if p.Model.Mechanism.Closed() {
+		forms = p.Forms()
+	}
 	for k, parents := range d.Parents {
 		for _, e := range edges {
 			file.Codes = append(file.Codes, int32(dgraph.Indicator(parents[e.To].Has(e.From))))
@@ -87,7 +90,7 @@ func WriteDraws(p *score.Problem, dir string, seed uint64, d score.Sample) error
 		for _, c := range columns {
 			file.Theta = append(file.Theta, c.value(d.Thetas[k][c.node]))
 		}
-		file.LogP = append(file.LogP, density.logDensity(parents, d.Thetas[k])) // NaN where cells are missing
+		file.LogP = append(file.LogP, logDensity(p, forms, parents, d.Thetas[k])) // NaN where cells are missing
 		if d.Chain == nil {
 			file.LogQ = append(file.LogQ, math.NaN())
 		}
@@ -199,31 +202,18 @@ func drawColumns(p *score.Problem, edges []dgraph.Edge) (columns []drawColumn) {
 	return columns
 }
 
-// density computes log p(A) + log p(x, θ | A), up to a constant, for graphs A, parameters θ, table
-// x.
-type density struct {
-	problem *score.Problem
-	forms   []score.Form // closed form of each node's posterior; nil for networks
-}
-
-func newDensity(p *score.Problem) *density {
-	d := &density{problem: p}
-	if p.Model.Mechanism.Closed() {
-		d.forms = p.Forms()
-	}
-	return d
-}
-
-func (d *density) logDensity(parents []dgraph.Set, thetas [][]float64) (sum float64) {
-	if d.problem.Data.Missing != nil { // the density of a completed table is not the density of the table
+// logDensity returns log p(A) + log p(x, θ | A), up to a constant, for a graph A, parameters θ and
+// the table x. forms holds the closed form of each node's posterior; nil for networks.
+func logDensity(p *score.Problem, forms []score.Form, parents []dgraph.Set, thetas [][]float64) (sum float64) {
+	if p.Data.Missing != nil { // the density of a completed table is not the density of the table
 		return math.NaN()
 	}
 	for j, set := range parents {
-		sum += d.problem.Structure.Prior.LogWeight(j, set)
-		if d.forms != nil {
-			sum += d.forms[j].LogJoint(set, thetas[j])
+		sum += p.Structure.Prior.LogWeight(j, set)
+		if forms != nil {
+			sum += forms[j].LogJoint(set, thetas[j])
 		} else {
-			sum += networkLogJoint(d.problem, dgraph.Family{Node: j, Parents: set}, thetas[j])
+			sum += networkLogJoint(p, dgraph.Family{Node: j, Parents: set}, thetas[j])
 		}
 	}
 	return sum

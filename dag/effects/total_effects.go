@@ -48,11 +48,6 @@ type Size struct {
 	Q95    report.Number `json:"q95"`
 }
 
-func unsized() Size {
-	none := report.Number(math.NaN())
-	return Size{none, none, none, none, none}
-}
-
 // sizeOf summarises draws of an effect, and sorts the slice values that holds them. The argument
 // independent is their effective number.
 func sizeOf(values []float64, independent float64) Size {
@@ -105,8 +100,9 @@ func TotalEffects(p *score.Problem, ctx gocontext.Context, d score.Sample, indep
 			if !likely && !slices.Contains(p.Asked, dgraph.Edge{From: from, To: to}) {
 				continue
 			}
-			e := Effect{From: p.Data.Names[from], To: p.Data.Names[to], Prob: report.Number(share), ProbSE: report.Number(score.ShareError(share, independent)), ProbNone: report.Number(1 - share), Size: unsized()}
-			if !p.Model.Mechanism.Integrated() {
+			e := Effect{From: p.Data.Names[from], To: p.Data.Names[to], Prob: report.Number(share), ProbSE: report.Number(score.ShareError(share, independent)), ProbNone: report.Number(1 - share)}
+			none := report.Number(math.NaN())
+			if e.Size = (Size{none, none, none, none, none}); !p.Model.Mechanism.Integrated() {
 				e.Size = sizeOf(drawn, independent)
 			}
 			lists[from] = append(lists[from], e)

@@ -138,20 +138,14 @@ func (s Structure) Sum(families []Family, scores []float64, goOn func(done, tota
 	if s.Nodes > s.ExactLimit() {
 		panic(fmt.Sprintf("graph.Structure.Sum: got %d nodes, want at most %d", s.Nodes, s.ExactLimit()))
 	}
-	sets := s.weights(families, scores)
+	sets := make([][]weightedSet, s.Nodes) // by node
+	for i, f := range families {
+		sets[f.Node] = append(sets[f.Node], weightedSet{f.Parents.low[0], scores[i] + s.Prior.LogWeight(f.Node, f.Parents), i})
+	}
 	if s.Orders {
 		return newOrderSum(sets, goOn)
 	}
 	return newLayerSum(sets, goOn)
-}
-
-// weights returns the log weights of families, by node: score plus log prior weight.
-func (s Structure) weights(families []Family, scores []float64) [][]weightedSet {
-	byNode := make([][]weightedSet, s.Nodes)
-	for i, f := range families {
-		byNode[f.Node] = append(byNode[f.Node], weightedSet{f.Parents.low[0], scores[i] + s.Prior.LogWeight(f.Node, f.Parents), i})
-	}
-	return byNode
 }
 
 // weightedSet is a set of parents with its log weight. family is its index in the list of families.

@@ -128,7 +128,7 @@ func (g *givenLevels) factors(f dgraph.Family, random *rand.Rand) (mean, drawn f
 // table returns the number of rows of the data with each combination of values of the parents and
 // each level of the node, and the weight of the prior as a number of rows.
 func (g *givenLevels) table(f dgraph.Family) (counts []float64, size float64, err error) {
-	form := score.Usual(g.forms[f.Node]).(*score.BDeu)
+	form := score.FormsOf(g.forms[f.Node])[0].(*score.BDeu)
 	if counts, known := g.counts[f]; known {
 		return counts, form.Size, nil
 	}

@@ -42,7 +42,7 @@ func (g *givenMixed) mechanism(f dgraph.Family, random *rand.Rand) *score.MixedM
 		if len(g.draws) == score.MostKept {
 			clear(g.draws)
 		}
-		draw = score.Usual(g.problem.Mixed[f.Node]).Posterior(f.Parents)
+		draw = score.FormsOf(g.problem.Mixed[f.Node])[0].Posterior(f.Parents)
 		g.draws[f] = draw
 	}
 	return g.table.Mechanism(f, draw(random))

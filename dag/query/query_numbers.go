@@ -104,7 +104,7 @@ func (g *givenNumbers) joint(parents []dgraph.Set, thetas [][]float64, random *r
 // if interventions make each node have its own column means, and zero otherwise.
 func (g *givenNumbers) intercept(j int, parents dgraph.Set, theta []float64, random *rand.Rand) float64 {
 	d := g.problem.Data
-	form, normalWishart := score.Usual(g.forms[j]).(*score.BGe)
+	form, normalWishart := score.FormsOf(g.forms[j])[0].(*score.BGe)
 	if !normalWishart {
 		if d.Centers == nil {
 			return 0

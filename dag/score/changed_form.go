@@ -25,15 +25,6 @@ func (p *Problem) withRegimes(node int, form Form) Form {
 	return &changedForm{form, others}
 }
 
-// Usual returns the [Form] of a node's mechanism in rows without soft interventions, which is the
-// argument if there are no soft interventions on the node.
-func Usual(form Form) Form {
-	if changed, ok := form.(*changedForm); ok {
-		return changed.Form
-	}
-	return form
-}
-
 // FormsOf returns the [Form] of each mechanism of a node, first for rows without soft
 // interventions.
 func FormsOf(form Form) []Form {

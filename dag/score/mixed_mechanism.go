@@ -77,10 +77,10 @@ func (m *MixedColumns) Set(row []float64, node int, value float64) {
 
 // MixedTable returns the columns of a problem with mixed mechanisms.
 func (p *Problem) MixedTable() *MixedColumns {
-	if form, ok := Usual(p.Mixed[0]).(*logisticForm); ok {
+	if form, ok := FormsOf(p.Mixed[0])[0].(*logisticForm); ok {
 		return form.columns
 	}
-	return Usual(p.Mixed[0]).(*groupsForm).columns
+	return FormsOf(p.Mixed[0])[0].(*groupsForm).columns
 }
 
 // Posterior returns a function that draws σ from its inverse gamma distribution, then the weights,

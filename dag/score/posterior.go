@@ -74,30 +74,23 @@ func NewPosterior(ctx gocontext.Context, structure dgraph.Structure, scores Scor
 		}
 	}
 	prior := structure.Sum(families, make([]float64, len(families)), pass(0)).LogTotal()
-	p := posteriorOf(structure, scores, structure.Sum(families, scores.LogEvidence, pass(1)), prior, pass(2))
+	p := PosteriorOf(structure, scores, structure.Sum(families, scores.LogEvidence, pass(1)), prior, 0, pass(2))
 	if err := ctx.Err(); err != nil { // the sum is incomplete
 		return nil, fmt.Errorf("stopped while summing over %s: %w", structure.PriorName(), err)
 	}
 	return p, nil
 }
 
-// posteriorOf returns the posterior given a sum over graphs. logMass is the log of the sum of the
-// prior weights of all graphs.
-func posteriorOf(structure dgraph.Structure, scores Scores, sum dgraph.Sum, logMass float64, on func(done, total int) bool) *Posterior {
-	p := &Posterior{Structure: structure, Scores: scores, sum: sum, logTotal: sum.LogTotal()}
+// PosteriorOf returns the posterior given a sum over all or some of the graphs, or draws of graphs
+// in the form of a sum. logMass is the log of the sum of the prior weights of all graphs. The
+// argument drawn is the effective number of draws, and 0 for a sum. For draws, the LogEvidence of
+// the posterior is NaN. on is called with the progress, and returns whether to continue.
+func PosteriorOf(structure dgraph.Structure, scores Scores, sum dgraph.Sum, logMass, drawn float64, on func(done, total int) bool) *Posterior {
+	p := &Posterior{Structure: structure, Scores: scores, sum: sum, logTotal: sum.LogTotal(), drawn: drawn}
 	p.LogEvidence, p.Marginals = p.logTotal-logMass, sum.Marginals(len(scores.Families), on)
 	for i, share := range p.Marginals {
 		p.LogEvidenceSE = math.Hypot(p.LogEvidenceSE, share*scores.SE[i])
 	}
-	return p
-}
-
-// EstimatedPosterior returns the posterior given a sum over some of the graphs, or draws of graphs
-// in the form of a sum. The argument drawn is the effective number of draws, and 0 for a sum. For
-// draws, the LogEvidence of the posterior is NaN.
-func EstimatedPosterior(structure dgraph.Structure, scores Scores, sum dgraph.Sum, logMass, drawn float64) *Posterior {
-	p := posteriorOf(structure, scores, sum, logMass, func(int, int) bool { return true })
-	p.drawn = drawn
 	return p
 }
 

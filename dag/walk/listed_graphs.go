@@ -92,7 +92,7 @@ func (l *ListedGraphs) Settle(ctx gocontext.Context, scores score.Scores, status
 // estimate returns the posterior that follows from a sum over graphs. If chains estimated the sum,
 // drawn is their effective number of draws; if drawn is 0, the sum is exact.
 func (l *ListedGraphs) estimate(scores score.Scores, sum dgraph.Sum, drawn float64) *score.Posterior {
-	return score.EstimatedPosterior(l.structure, scores, sum, l.logMass, drawn)
+	return score.PosteriorOf(l.structure, scores, sum, l.logMass, drawn, func(int, int) bool { return true })
 }
 
 func (l *ListedGraphs) judged() *verdict.Judgement {
