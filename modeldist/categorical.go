@@ -156,7 +156,8 @@ func (c *Categorical) Sample(ctx *context.Context, uniforms *graph.Node) *graph.
 	return graph.StopGradient(space.Codes(c.cards, index))
 }
 
-// logSumExp returns log ∑ exp x over the last axis. Some entries of a row, but not all, may be -Inf.
+// logSumExp returns log ∑ exp x over the last axis. Some entries of a row, but not all, may be
+// -Inf.
 func logSumExp(x *graph.Node) *graph.Node {
 	peak := graph.StopGradient(graph.ReduceAndKeep(x, graph.ReduceMax, -1))
 	sum := graph.ReduceSum(graph.Exp(graph.Sub(x, peak)), -1)
