@@ -17,11 +17,15 @@
 //
 // # Notation
 //
-//	code       m         model: one outcome per site                          [S]
-//	mask       A(m)      which saturated coordinates a model uses             [D]
-//	theta      θ_m, u    saturated parameters, reference noise where inactive [D]
-//	z          z ~ ν     reference draw, standard normal                      [D]
+//	code       m         model                                     [S]
+//	mask       A(m)      coordinates that a model uses             [D]
+//	theta      θ_m, u    parameters, and noise at the others       [D]
+//	z          z ~ ν     reference draw, standard normal           [D]
 //	logH       log h     log q(θ | m) − log η(θ | m) (eq. 9)
+//
+// A model is a choice at each of S sites: a predictor is in or out, for example. The parameters of
+// all models together have D coordinates. A model uses the active ones; in the flow, the inactive
+// ones hold standard normal noise.
 //
 // η(θ | m) is p(y, θ | m), the unnormalised posterior of the parameters, and Z_m = p(y | m) the
 // evidence of a model. Comments call Davies, Mackinlay, Oliveira and Sisson, "Amortized Variational
@@ -70,10 +74,10 @@
 //	certify_laplace.go    proposals at modes, for models whose weights are not reliable
 //	certify_agreement.go  whether weights and chains agree
 //	chains.go             tempered chains that check weights, and how long they are
-//	witness.go            regions found by earlier certificates and chains, and by the target
+//	witness.go            regions of high posterior density that earlier certificates, chains or the target found
 //	importance.go         the importance sampler
 //	reference.go          wider proposals for θ and for models
-//	certificate.go        names of package models: certificates and verdicts
+//	certificate.go        type aliases of package models: certificates and verdicts
 //	certify_shard.go      a certificate computed by several processes
 package vti
 

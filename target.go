@@ -18,8 +18,8 @@ type Context = context.Context
 // Target is a transdimensional posterior known up to its normalising constants: a set of models,
 // their prior probabilities, and for each the joint density of data and parameters.
 //
-// The methods build graphs. B is a batch of (model, parameters) pairs; computations have the float
-// type of theta. A Target has no density for inactive coordinates: it would be the same as their
+// The methods build computation graphs for batches of B pairs of a model and its parameters, in the
+// float type of theta. A Target has no density for inactive coordinates: it would be the same as their
 // density in q, which cancels (the VTI paper, eq. 9).
 type Target interface {
 	// Space returns the set of models, with the coordinates that each model uses.

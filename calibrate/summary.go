@@ -33,8 +33,8 @@ type Summary struct {
 	Reliability []*Reliability `json:"reliability,omitempty"`
 	// Reasons counts the reasons why answers are not trusted, by text, with # for numbers in it.
 	Reasons map[string]int `json:"reasons,omitempty"`
-	// Scores compares numbers of trusted answers with exact numbers. It has an entry for each
-	// quantity, first over all replicates, then for each kind of replicate.
+	// Scores says how far the numbers in trusted answers are from their exact values. It has an
+	// entry for each quantity, first over all replicates, then for each kind of replicate.
 	Scores []Score `json:"scores,omitempty"`
 	// Compared counts the trusted answers that were compared with exact answers.
 	Compared int `json:"compared"`

@@ -41,8 +41,8 @@ type Comparison struct {
 	KLBA report.Number `json:"kl_b_a"`
 	// Models holds the models that either run lists, ordered by the larger of two probabilities.
 	Models []Pair `json:"models,omitempty"`
-	// Disagreements holds the pairs with the largest differences in units of the standard error of
-	// the difference.
+	// Disagreements holds the numbers that differ most between the two runs, in units of the
+	// standard error of the difference.
 	Disagreements []Pair `json:"disagreements"`
 	// RunDir is the directory of the comparison; absent if it has none.
 	RunDir string `json:"run_dir,omitempty"`

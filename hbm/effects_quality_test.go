@@ -50,8 +50,9 @@ func TestQualityOfEffects(t *testing.T) {
 	}
 }
 
-// TestQualityOfEffectsSteps finds the shortest training, doubling the steps from 50, that ends
-// within 0.1 nats per group of the evidence, with parts of 30 groups in each step:
+// TestQualityOfEffectsSteps finds the smallest number of training steps (50, 100, 200, …) after
+// which the evidence lower bound is less than 0.1 nats per group below the log evidence. Each step
+// uses a minibatch of 30 groups:
 //
 //	GOMAXPROCS=1 go test -tags quality -run TestQualityOfEffectsSteps -v ./hbm -quality.batch 30
 func TestQualityOfEffectsSteps(t *testing.T) {

@@ -11,8 +11,9 @@ type Tuning struct {
 	// estimated from its values in the population. Births use g_j if Quadratic is nil or not
 	// positive definite. [D]
 	BirthMean, BirthSD []float64
-	// WalkScale is the standard deviation of a Walk step of each coordinate j. Under a
-	// QuadraticTarget its unit is Λ_jj^−½. [D]
+	// WalkScale is the standard deviation of a Walk step of each coordinate j. If the log density
+	// is approximated by a quadratic form with precision matrix Λ (QuadraticTarget), its unit is
+	// Λ_jj^−½. [D]
 	WalkScale []float64
 	// JointScale is the factor of a Joint step in a model of k active coordinates, k = 0 … D. [D+1]
 	JointScale []float64

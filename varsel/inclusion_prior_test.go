@@ -91,8 +91,9 @@ func unevenProbabilities(n int) (list []float64) {
 
 // TestInclusionPriorAnswers compares answers under prior inclusion probabilities of single
 // predictors with sums over models. The sums take the evidences of models from a run with another
-// prior, and multiply each by a prior that is a product over predictors. The answers come from
-// decompositions of models, a walk through all models, and chains over lists of predictors.
+// prior, and multiply each by a prior that is a product over predictors. The answers come from a
+// factorization for each model, a walk that updates one factorization from model to model, and
+// Markov chains over lists of predictors.
 func TestInclusionPriorAnswers(t *testing.T) {
 	device := openDevice(t)
 	for _, c := range []struct {

@@ -14,7 +14,7 @@ import (
 type Smooth struct {
 	// Of is the variable.
 	Of Variable
-	// Knots is the number of its knots.
+	// Knots is the number of knots of the spline.
 	Knots int
 }
 

@@ -74,7 +74,7 @@ func (r *Record) Regression(ctx gocontext.Context) (*Regression, error) {
 	return regression, nil
 }
 
-// Table reads the table into memory, as Header.Table does.
+// Table reads the table of the run into memory.
 func (r *Record) Table() (*table.Table, error) {
 	if r.Slices {
 		return nil, fmt.Errorf("the run read %s by slices: its rows are not in memory", r.Data)

@@ -43,7 +43,7 @@ type Reference int
 const (
 	// NoReference means that there are no correct probabilities.
 	NoReference Reference = iota
-	// Enumerated means that the command vti exact computes the probabilities.
+	// Enumerated means that the command "vti exact" computes the probabilities.
 	Enumerated
 	// Stored means that the probabilities follow from the log evidences of all models, with a
 	// uniform prior over models. The evidences are in the file NAME_logz.csv next to the table.

@@ -21,7 +21,7 @@ type Result struct {
 	A       compare.Run `json:"a"`
 	B       compare.Run `json:"b"`
 	// Predictors is the number of predictors that both runs select from, matched by their names.
-	// OnlyA and OnlyB count the predictors of only one run, which cannot be shared.
+	// OnlyA and OnlyB count the predictors of only one run, which are left out.
 	Predictors int `json:"predictors"`
 	OnlyA      int `json:"only_a"`
 	OnlyB      int `json:"only_b"`

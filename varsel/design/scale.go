@@ -28,9 +28,10 @@ type Scaling struct {
 	Mean, SD []float64
 	// YMean and YSD are the centre and the divisor of the response: 0 and 1 if unchanged.
 	YMean, YSD float64
-	// Level is the coordinate of the constant column, -1 when there is none.
+	// Level is the coordinate of the column that has the same value in all rows, the intercept. It
+	// is -1 if there is no such column.
 	Level int
-	// LevelValue is the value of the constant column.
+	// LevelValue is the value in the rows of the column Level.
 	LevelValue float64
 }
 
