@@ -74,7 +74,7 @@
 //	certify_laplace.go    proposals at modes, for models whose weights are not reliable
 //	certify_agreement.go  whether weights and chains agree
 //	chains.go             tempered chains that check weights, and how long they are
-//	witness.go            regions of high posterior density that earlier certificates, chains or the target found
+//	witness.go            regions of high density, from earlier certificates, chains or the target
 //	importance.go         the importance sampler
 //	reference.go          wider proposals for θ and for models
 //	certificate.go        type aliases of package models: certificates and verdicts

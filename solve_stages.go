@@ -385,8 +385,8 @@ func (s *solver) enlarged(before int) bool {
 
 // fresh computes a full certificate. Chains check it if Confirm is set and the weights are good and
 // precise enough, or if nothing else is left to try. Otherwise training or more draws come first.
-// It returns the models of the certificate if it comes from evidences of models without draws of
-// the flow, and nil otherwise.
+// If the certificate rests on evidences of models, not on draws of the flow, the second result
+// holds these models. Otherwise it is nil.
 func (s *solver) fresh(ctx context.Context, cfg CertifyConfig) (*weighing, *models.Visited, error) {
 	few := cfg
 	few.Draws = s.draws()

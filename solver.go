@@ -169,10 +169,10 @@ func (p *plan) restore(first stage, fit *Config) error {
 const (
 	// unknownKHat replaces a k̂ from too few draws, since only finite numbers can be stored.
 	unknownKHat = 10
-	// A round of training is helpful if k̂ was too large and falls by helpfulKHat or more, or if the
-	// number of draws that the requested precision needs falls by the fraction helpfulDraws or more.
-	// Estimates of k̂ from 4,096 draws have a standard error of about 0.1. Half and twice these
-	// limits give the same answers (docs/benchmarks/constants.md).
+	// A round of training is helpful if k̂ was too large and falls by helpfulKHat or more, or if
+	// the number of draws that the requested precision needs falls by the fraction helpfulDraws or
+	// more. Estimates of k̂ from 4,096 draws have a standard error of about 0.1. Half and twice
+	// these limits give the same answers (docs/benchmarks/constants.md).
 	helpfulKHat  = 0.05
 	helpfulDraws = 0.1
 	// patience is the number of consecutive rounds without help after which a full certificate,

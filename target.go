@@ -19,8 +19,8 @@ type Context = context.Context
 // their prior probabilities, and for each the joint density of data and parameters.
 //
 // The methods build computation graphs for batches of B pairs of a model and its parameters, in the
-// float type of theta. A Target has no density for inactive coordinates: it would be the same as their
-// density in q, which cancels (the VTI paper, eq. 9).
+// float type of theta. A Target has no density for inactive coordinates: it would be the same as
+// their density in q, which cancels (the VTI paper, eq. 9).
 type Target interface {
 	// Space returns the set of models, with the coordinates that each model uses.
 	Space() space.Space

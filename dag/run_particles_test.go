@@ -117,7 +117,8 @@ func testParticlesResume(t *testing.T, chains bool) {
 
 // For nine nodes, chains over graphs agree with the sums over all graphs. The chains use a growing
 // list of families (nodes with sets of parents) that does not hold all families, and their answer
-// says so. Both answers have errors, because their particles have different seeds.
+// says so. Particles estimate the evidence of each family, with different seeds for the chains and
+// for the sums, so that both answers have errors.
 func TestParticlesByChains(t *testing.T) {
 	testkit.Long(t)
 	p := simulatedNetworks(t, 9, 60, 5)

@@ -52,10 +52,10 @@ func powersOfHalf(n int) []float64 {
 // maxBlock is the number of logits that Categorical computes at once: 8 MiB in float64.
 const maxBlock = 1 << 20
 
-// Categorical returns the fraction of step to take so that the information gain is within its bound,
-// from exact entropies: logits and step [M] of the same dtype -> scalar of that dtype. A logit may be -Inf if the step at that logit is finite.
-// The logits after each candidate step are the rows of a [Halvings+1, M] array, computed in blocks
-// of about maxBlock numbers.
+// Categorical returns the fraction of step to take so that the information gain is within its
+// bound, from exact entropies: logits and step [M] of the same dtype -> scalar of that dtype. A
+// logit may be -Inf if the step at that logit is finite. The logits after each candidate step are
+// the rows of a [Halvings+1, M] array, computed in blocks of about maxBlock numbers.
 func (c InformationGain) Categorical(logits, step *graph.Node) *graph.Node {
 	const where = "gradest.InformationGain.Categorical"
 	c.mustBeValid()

@@ -83,8 +83,8 @@ func (o *ordered) Levels() int     { return o.levels }
 func (o *ordered) Predictors() int { return 1 }
 func (o *ordered) Parameters() int { return o.levels - 1 }
 
-// LogProb implements [Categories]. It computes log(1 − ratio) from the ratio of two tail
-// probabilities, on the side of zero where both tails are small.
+// LogProb implements [Categories]. A probability is the difference of two tail probabilities, on
+// the side of zero where both are small: its log is the log of the larger one plus log(1 − ratio).
 func (o *ordered) LogProb(y []float64, eta, z *Node) *Node {
 	rows, cuts := len(y), o.Parameters()
 	eta = Reshape(eta, -1, rows)

@@ -200,9 +200,9 @@ func TestCopiedRows(t *testing.T) {
 	}
 }
 
-// A response may have few values without copied rows. Here it is the logarithm of a measurement
-// with one decimal, in a table where many rows share all columns. If a third of the rows is written
-// twice, the check finds copies.
+// A response with few distinct values does not mean that rows were copied. Here the response is the
+// logarithm of a measurement with one decimal, and many rows have equal values of all predictors.
+// The check must find copies only if a third of the rows is written twice.
 func TestCoarseResponses(t *testing.T) {
 	testkit.Slow(t)
 	random := rand.New(rand.NewPCG(15, 16))

@@ -167,9 +167,10 @@ func (l *List) LogProb(ctx *context.Context, codes *graph.Node) *graph.Node {
 	members := graph.Reshape(graph.MatMul(later, embedded), l.slots*batch, l.cfg.Embedding)
 	count := graph.Reshape(graph.MatMul(later, member), l.slots*batch, 1)
 
-	// The log probability of a slot sums over the active items from the last member to the drawn
-	// item, with their log odds given the members before the slot. No item belongs to two slots of
-	// a list. The log odds that all slots need therefore fit in one row.
+	// A list is drawn in increasing order: each slot passes over the items after the last member,
+	// one by one, until it takes one. The log probability of a slot is the sum over these
+	// decisions, which depend on the members before the slot. Each item is decided in one slot at
+	// most. The log odds that all slots need therefore fit in one row.
 	summary := h.summary(members, count)
 	odds := graph.Reshape(h.odds(summary), l.slots, batch, l.active)
 	item := graph.Iota(g, shapes.Make(dtypes.Int32, odds.Shape().Dimensions...), 2)

@@ -16,8 +16,9 @@ const maxFan = 32
 // int32. R is B for a row of weights for each u, or 1 for a row that all u share.
 //
 // The weights of a row are the leaves of a tree in which every node holds the sum of its children.
-// Each u walks down from the root. The cost is therefore O(R·M + B·fan·levels), and if R is 1 no
-// array of size B·M exists. Sums over a tree have only a few rounding errors for any M.
+// Each u walks down from the root. The cost is therefore O(R·M + B·fan·levels) with fan children of
+// a node, and if R is 1 no array of size B·M exists. Sums over a tree have only a few rounding
+// errors for any M.
 //
 // An outcome of weight zero is never returned: only children of positive weight are chosen. If
 // rounding leaves u above the last running sum, the last child of positive weight is chosen.

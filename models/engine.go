@@ -64,7 +64,7 @@ type Reference interface {
 	LogProb(codes [][]int32) ([]float64, error)
 }
 
-// Config sets the work of a certificate over models.
+// Config sets how much work a certificate over models may take, and its random streams.
 type Config struct {
 	// Stream is the prefix of the names of the random streams.
 	Stream string

@@ -43,7 +43,8 @@ type CollapsedConfig struct {
 	// Chains is the number of chains. The first BurnIn iterations are dropped. Of the following
 	// iterations, at most Iterations, every Thin-th is kept.
 	Chains, BurnIn, Iterations, Thin int
-	// Powers are the powers of the evidence in the copies of a chain, descending from 1 to 0.
+	// Powers are the powers of the evidence in the copies of a chain (parallel tempering),
+	// descending from 1 to 0.
 	Powers []float64
 	// Growth, when not nil, is called after First iterations, or after Iterations if First is 0. It
 	// returns the factor by which the number of iterations should grow. A factor of at most 1 ends

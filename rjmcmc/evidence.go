@@ -54,10 +54,9 @@ func (r *Result) bridge() (value, se float64) {
 	return r.logEvidence(0, r.Chains), stat.StdDev(each, nil) / math.Sqrt(float64(groups))
 }
 
-// LadderRHat returns the largest R-hat, over the temperatures, of log η(θ | m) − log g(θ), with g the
-// density of the parameters at infinite temperature. The inverse temperature multiplies this term of
-// the log density (tempering.go). It is NaN without
-// tempering or with few draws.
+// LadderRHat returns the largest R-hat, over the temperatures, of log η(θ | m) − log g(θ), with g
+// the density of the parameters at infinite temperature. The inverse temperature multiplies this
+// term of the log density (tempering.go). It is NaN without tempering or with few draws.
 func (r *Result) LadderRHat() float64 {
 	if r.runs != nil {
 		worst := math.Inf(-1)

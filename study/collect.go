@@ -35,8 +35,8 @@ type Summary struct {
 	Damaged int `json:"damaged"` // tasks whose record cannot be read, included in Missing
 	// Verdicts counts the tasks with an answer by verdict.
 	Verdicts map[string]int `json:"verdicts"`
-	// CPUSeconds is the sum of processor times over all tasks. Longest is the largest time of a
-	// task, and PeakBytes the largest memory of a task.
+	// CPUSeconds is the sum of processor times over all tasks. Longest is the longest elapsed time
+	// of a task, and PeakBytes the largest memory of a task.
 	CPUSeconds float64 `json:"cpu_seconds"`
 	Longest    float64 `json:"longest_seconds"`
 	PeakBytes  float64 `json:"peak_bytes"`

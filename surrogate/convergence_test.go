@@ -128,13 +128,13 @@ func slopes(t *testing.T, newBelief func() Belief, movement func(t int) float64)
 
 // TestRegretOfUpperConfidenceBounds checks corollary 3.2 and theorem B.3 of the VTI paper in
 // simulations with 2⁴ models. The training of a flow changes the reward of each model, here by a
-// step in proportion to 1/t after batch t. The mean excess E_q[u − f] of the upper confidence bounds
-// u over the expected rewards f should then fall as t^−1/2. The excess bounds the divergence of q
-// from the best distribution, which should fall at least as fast. The exponents are estimated from
-// 24 runs, with a tolerance of four standard errors: one seed in 1,800 fails by chance. With a
-// Gaussian process as the belief (Process) the exponent is −0.47, because its prior still has weight
-// after 512 batches. With steps in proportion to t^−1/4 the assumption of the theorem fails, and
-// the exponent must differ from −1/2.
+// step in proportion to 1/t after batch t. The mean excess E_q[u − f] of the upper confidence
+// bounds u over the expected rewards f should then fall as t^−1/2. The excess bounds the divergence
+// of q from the best distribution, which should fall at least as fast. The exponents are estimated
+// from 24 runs, with a tolerance of four standard errors: one seed in 1,800 fails by chance. With a
+// Gaussian process as the belief (Process) the exponent is −0.47, because its prior still has
+// weight after 512 batches. With steps in proportion to t^−1/4 the assumption of the theorem fails,
+// and the exponent must differ from −1/2.
 func TestRegretOfUpperConfidenceBounds(t *testing.T) {
 	diagonal := func() Belief { return NewDiagonal(16) }
 	process := func() Belief { return NewProcess([]int{2, 2, 2, 2}, 0) }

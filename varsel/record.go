@@ -94,7 +94,7 @@ func (r *Record) ProblemOf(design *Design) (problem *Problem, err error) {
 }
 
 // FitConfig returns the settings of training in the record, without progress reports and files. If
-// the record has no number of training steps, it depends on the likelihood of the problem.
+// the record has no number of training steps, the likelihood of the problem determines the number.
 func (r *Record) FitConfig(problem *Problem) (vti.Config, error) {
 	models, err := problem.NewModels(r.Sampler, r.Surrogate, r.Seed, r.DType)
 	fit := vti.Config{Flow: r.Flow, Models: models, Steps: r.Steps, Batch: r.Batch, Seed: r.Seed, DType: r.DType}

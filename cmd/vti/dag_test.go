@@ -81,7 +81,8 @@ func TestDagAgreesWithExact(t *testing.T) {
 	}
 	require.Contains(t, readFile(t, "learned/graph.dot"), "digraph")
 
-	// The same seed gives the same numbers, in JSON and in text, and a run continues from its checkpoint.
+	// The same seed gives the same numbers, in JSON and in text, and a run continues from its
+	// checkpoint.
 	t.Run("again", func(t *testing.T) {
 		testkit.Long(t)
 		again := mustRun(t, append([]string{"dag", "data.csv", "--out", "again"}, flowDag...)...)

@@ -30,10 +30,11 @@ type Effect struct {
 	ProbSE   report.Number `json:"prob_se"`
 	ProbNone report.Number `json:"prob_none"`
 	// Size summarises the effect over all graphs, with zeros for graphs without a directed path. It
-	// is null where one of the two nodes is a category, and in mixed tables of many nodes where the
+	// is null if the cause or the outcome is categorical, and in mixed tables of many nodes if the
 	// effect was not requested.
 	Size
-	// Changes holds the effect in mixed tables if one of the two nodes is a category.
+	// Changes holds the effect in mixed tables if the cause or the outcome is categorical: changes
+	// of the mean or of probabilities of the outcome.
 	Changes []Change `json:"changes,omitempty"`
 }
 

@@ -144,9 +144,9 @@ func answerQuery(p *score.Problem, ctx gocontext.Context, a *Answer, r resolvedQ
 // interventions.
 type conditional struct {
 	logEvidence float64 // log probability or density of the observations
-	// For a category, mean and drawn hold the probabilities of its levels: mean by the posterior
-	// means of the tables of conditional probabilities, drawn by tables drawn from their posterior.
-	// For a number, mean holds the mean.
+	// For a categorical node both lists hold the probabilities of its levels. Field mean uses the
+	// posterior means of the tables of conditional probabilities, and field drawn uses tables drawn
+	// from their posterior. For a numeric node, mean holds the mean, and drawn is nil.
 	mean, drawn []float64
 	sd          float64         // standard deviation of a number
 	rows        []score.Outcome // distributions in the simulated rows, for mixed tables

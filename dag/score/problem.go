@@ -17,7 +17,7 @@ type Problem struct {
 	Data      *tables.Data
 	Model     ModelOptions
 	Structure dgraph.Structure
-	// Constraints holds the constraints on graphs from which Structure was made.
+	// Constraints restricts which graphs are possible. Structure already includes it.
 	Constraints tables.Constraints
 	// Centers holds, for each node, the values that its mechanism subtracts from the columns in
 	// place of an intercept [N][N]; nil if nothing is subtracted.

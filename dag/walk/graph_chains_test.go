@@ -17,9 +17,9 @@ import (
 	"github.com/transdim/vti/lab/dagtest"
 )
 
-// Chains agree with exact sums for both priors, with constraints, and with few candidates, so that
-// most parents are found edge by edge. Edge probabilities agree within 0.02 plus 5 Monte Carlo
-// standard errors.
+// Chains agree with exact sums for both priors, with constraints, and with few candidate parents of
+// each node. In the last case, moves that change one edge find most sets of parents. Edge
+// probabilities agree within 0.02 plus 5 Monte Carlo standard errors.
 func TestGraphChainsAgainstExactSums(t *testing.T) {
 	for name, test := range map[string]struct {
 		nodes       int

@@ -155,7 +155,8 @@ func TestExactRunCancelled(t *testing.T) {
 }
 
 // A mean-field family cannot represent effects that depend on each other, here the effects of a
-// block and of its plots. The comparison with the integral therefore rejects its answer.
+// block and of its plots. The comparison with moments by numerical integration therefore rejects
+// the answer.
 func TestFamiliesAreComparedWithIntegrals(t *testing.T) {
 	testkit.Long(t)
 	r := newRegression(t, frameOf(t, dependentTable(5), frame.Options{Formula: "y ~ 0 + (1 | block/plot)"}), Options{})

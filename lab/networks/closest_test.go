@@ -15,8 +15,8 @@ import (
 	"github.com/transdim/vti/lab/testkit"
 )
 
-// TestExpectedClass checks expectedClass by quadrature: the means, over a normal linear predictor η,
-// of the first derivative of log p(y | η) and of minus the second derivative.
+// TestExpectedClass checks expectedClass by quadrature: the means, over a normal linear predictor
+// η, of the first derivative of log p(y | η) and of minus the second derivative.
 func TestExpectedClass(t *testing.T) {
 	task := computed(t)["classes-5"]
 	for _, variance := range []float64{1e-4, 0.01, 1, 30} {

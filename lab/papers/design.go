@@ -73,8 +73,8 @@ func measureDesign(s vtiSettings, level string) ([]constant, error) {
 	for _, effect := range data.Effects {
 		matter[effect.Name] = true
 	}
-	// In each row, all predictors that matter have the same effect. It is the slope of y along the
-	// sum of these predictors.
+	// All predictors that matter have the same coefficient in a row of the table. It is therefore
+	// the slope of y on the sum of these predictors.
 	sums := make([]float64, s.DesignRows)
 	for j, name := range data.Names[:len(data.Names)-1] {
 		if matter[name] {

@@ -93,7 +93,7 @@ type Lab struct {
 	Status func(text string)
 }
 
-// Row is a measured cell: its values by the names of columns.
+// Row holds the settings and the results of one fit of a study, by the names of the columns.
 type Row map[string]string
 
 // number returns the number in a column, or NaN if there is none.

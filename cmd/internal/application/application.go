@@ -81,7 +81,8 @@ func Comparing[R any](open func(dir string) (R, error), compare func(ctx context
 	}
 }
 
-// Opening returns a function that opens a run by calling open, and calls tell to get a Run of it.
+// Opening returns a function that opens a run by calling open, and converts it to a Run by calling
+// tell.
 func Opening[R any](open func(dir string) (R, error), tell func(a *shell.App, run R) *Run) func(a *shell.App, dir string) (*Run, error) {
 	return func(a *shell.App, dir string) (*Run, error) {
 		run, err := open(dir)
