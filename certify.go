@@ -44,9 +44,9 @@ func certifyWithoutChains(ctx context.Context, e *evaluator, cfg CertifyConfig) 
 	return w, nil, err
 }
 
-// compare lowers the verdict of weights of draws from the flow if they miss a mode that weights of
-// draws around modes have found. It does so even if the draws around modes are too imprecise for an
-// answer.
+// compare lowers the verdict of importance weights from the flow if they miss a mode that
+// importance sampling around modes has found. It does so even if the sampling around modes is too
+// imprecise for an answer.
 func (w *weighing) compare(ctx context.Context, e *evaluator, cfg CertifyConfig) error {
 	if e.around == nil { // nil in a resumed run, which repeats the draws
 		var err error

@@ -10,7 +10,8 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// certify certifies by weights or sums, and compares weights with chains where they need it.
+// certify certifies by importance weights or sums over models. It compares the weights with
+// tempered chains if they are not trusted or if the settings ask for confirmation.
 func certify(ctx context.Context, e *evaluator, cfg CertifyConfig) (*Certificate, error) {
 	w, visited, err := certifyWithoutChains(ctx, e, cfg)
 	if err == nil && visited == nil && !cfg.NoChains && (w.Verdict != Trusted && !w.byFlow || cfg.Confirm) {
@@ -22,12 +23,12 @@ func certify(ctx context.Context, e *evaluator, cfg CertifyConfig) (*Certificate
 	return w.Certificate, nil
 }
 
-// check compares the certificate weights, which comes from importance weights, with tempered
-// chains, which do not depend on q. It returns the more reliable certificate. If the two methods
-// agree, the more precise one can be trusted. Chains alone cannot be trusted: they may have mixed
-// only among the models that they have found. The weights may have missed a small mode although
-// probabilities and moments agree. If draws of the chains show such a mode, the function computes a
-// new certificate by weights of the given number of draws, with proposals at the draws of chains.
+// check compares the argument weights, a certificate by importance weights, with tempered chains,
+// which do not depend on q. It returns the more reliable certificate. If the two methods agree, the
+// more precise one can be trusted. Chains alone cannot be trusted: they may have mixed only among
+// the models that they have found. The weights may have missed a small mode although probabilities
+// and moments agree. If draws of the chains show such a mode, the function computes a new
+// certificate by weights of the given number of draws, with proposals at the draws of chains.
 func check(ctx context.Context, e *evaluator, weights *weighing, cfg CertifyConfig, draws int) (*weighing, error) {
 	c := &confirmation{e: e, weights: weights, cfg: cfg, draws: draws}
 	if cfg.Short && weights.Verdict == Trusted {
@@ -60,7 +61,7 @@ type confirmation struct {
 }
 
 // short confirms the weights if short chains agree with them. If they do not agree, longer chains
-// decide. Proposals at draws of short chains in regions that the weights missed remain in any case.
+// decide. New proposals in regions that only the short chains found (cover) remain in both cases.
 func (c *confirmation) short(ctx context.Context) error {
 	sp := c.e.Target.Space()
 	warm := shortChains
@@ -85,8 +86,9 @@ func (c *confirmation) short(ctx context.Context) error {
 }
 
 // cover computes a new certificate by weights, with proposals at draws of the chains in regions
-// where the weights have no draws, if these regions hold enough of the posterior. They may hold
-// less if the certificates differ: a far mode of little mass can make most of a variance.
+// where the weights have no draws, if these regions hold enough of the posterior. Any share is
+// enough if probabilities or moments by weights and by chains differ, because a far mode of little
+// mass can make most of a variance.
 func (c *confirmation) cover(ctx context.Context, chains *Certificate) error {
 	unseen, share, err := c.weights.unseenOf(chains)
 	enough := share > verdict.DoubtfulMissed || share > 0 && models.Disagreement(c.e.Target.Space(), c.weights.Certificate, chains) != ""

@@ -16,8 +16,8 @@ import (
 // default in certification. With leastDraws (32) draws of each model this takes two million draws.
 const maxListed = 1 << 16
 
-// CertifyConfig holds the numbers of draws and other limits of the work of Certify, and the checks
-// that it makes. The zero value is a good default.
+// CertifyConfig holds the numbers of draws and other limits of the work of Certify, and the choice
+// of its checks. The zero value is a good default.
 type CertifyConfig struct {
 	// MaxModels is the largest number of models in a space whose models are weighted one by one; 0
 	// stands for 65,536. In larger spaces models are drawn from q(m), and models and parameters are
@@ -66,8 +66,8 @@ type CertifyConfig struct {
 	birthsNext bool
 	// late, if not nil, reports whether the time is over, which ends a certificate of few draws.
 	late func() bool
-	// keepModels leaves q(m) unchanged, even by a preliminary certificate or by chains without
-	// parameters.
+	// keepModels leaves q(m) unchanged, even where a preliminary certificate or chains over models
+	// alone would set it.
 	keepModels bool
 	// byDraws requests weights of draws from q even if evidences can be found without q.
 	byDraws bool

@@ -25,7 +25,8 @@ type jointDraws struct {
 	theta       []float64 // [draws, D]
 }
 
-// input draws the models of a batch from r(m), and standard normal inputs z of the flow.
+// input draws the models of a batch from r(m), the wider version of q(m), and inputs z of the flow
+// from wideReference.
 func (d *jointDraws) input() (batchInput, error) {
 	batch, _, dim := d.evaluator.Sizes()
 	codes, _, err := d.reference.Draw(d.random)

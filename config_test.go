@@ -25,7 +25,8 @@ func TestConfigValidate(t *testing.T) {
 	}
 }
 
-// The settings contain every field that changes training, but not times of reports and checkpoints.
+// The settings in a checkpoint contain every field that changes training, but not times of reports
+// and checkpoints.
 func TestSettings(t *testing.T) {
 	settings := func(cfg Config) string {
 		text, err := cfg.withDefaults().settings("cpu", []int{2, 2})

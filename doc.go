@@ -50,14 +50,14 @@
 //	learner.go    distributions q(m) with their own learning rule
 //	pilot.go      fitting q(m): warm starts, and models that are found later
 //	laplace.go    normal approximations at modes
-//	reporter.go   averages from running sums
+//	reporter.go   reports of a fit: averages of its losses and gradient norms
 //
 // Finding the answer with the work that it needs:
 //
 //	solve.go         Solve: a loop that works until its certificate is good enough; Recertify
 //	solve_config.go  SolveConfig, and Solution: the result of Solve
-//	solver.go        state shared by its stages, and the plan that checkpoints store
-//	solve_stages.go  the stages, and the decision of each
+//	solver.go        state that all stages share, and the plan that checkpoints store
+//	solve_stages.go  the stages of Solve, and how the next one is chosen
 //	solve_advice.go  advice if the answer is not good enough
 //
 // Evaluating and drawing:
@@ -74,7 +74,7 @@
 //	certify_laplace.go    proposals at modes, for models whose weights are not reliable
 //	certify_agreement.go  whether weights and chains agree
 //	chains.go             tempered chains that check weights, and how long they are
-//	witness.go            regions of high density, from earlier certificates, chains or the target
+//	witness.go            points of high density, from earlier certificates, chains or the target
 //	importance.go         the importance sampler
 //	reference.go          wider proposals for θ and for models
 //	certificate.go        type aliases of package models: certificates and verdicts

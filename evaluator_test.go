@@ -76,8 +76,8 @@ func newEvaluatorOf(t testing.TB, target normals, batch int) *evaluator {
 	})
 }
 
-// Densities of rows equal the closed forms, also if the number of rows is larger than a batch and
-// not a multiple of it.
+// Densities of rows, each a model with parameters, equal the closed forms, also if the number of
+// rows is larger than a batch and not a multiple of it.
 func TestEvaluator(t *testing.T) {
 	target := newNormals(t, 3)
 	e := newEvaluatorOf(t, target, 5)

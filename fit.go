@@ -141,8 +141,8 @@ func Open(ctx context.Context, device *gpu.Device, target Target, cfg Config) (*
 }
 
 // newTrainer prepares a fit. If anchor is true, a flow starts from the normal approximation at a
-// mode of the largest model, unless Precision and Linear are given or it starts as the identity. If
-// anchor is false, it starts from the standard normal.
+// mode of the largest model, unless cfg sets Precision and Linear or lets the flow start as the
+// identity. If anchor is false, the flow starts from the standard normal.
 func newTrainer(ctx context.Context, device *gpu.Device, target Target, cfg Config, anchor bool) (*trainer, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
@@ -256,7 +256,7 @@ func (t *trainer) chooseModels(device *gpu.Device, target Target, cfg *Config) (
 }
 
 // anchor sets Precision and Linear of the flow to the normal approximation at a mode of the largest
-// model, if a mode is found and they are not given.
+// model, if a mode is found and cfg does not set them.
 func (t *trainer) anchor(ctx context.Context, device *gpu.Device, target Target, cfg *Config) error {
 	masker, ok := target.Space().(space.RowMasker)
 	if !ok || cfg.Backbone != nil || cfg.Begin != nil || cfg.Resume || cfg.Flow.Precision != nil || cfg.Flow.Linear != nil {

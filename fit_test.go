@@ -19,7 +19,7 @@ func openDevice(t testing.TB, kind gpu.Kind) *gpu.Device {
 	return device
 }
 
-// smallConfig trains in a second or two on either backend.
+// smallConfig returns settings with which Fit takes a second or two on a processor.
 func smallConfig() vti.Config {
 	return vti.Config{Flow: cosmic.Config{Layers: 2, Blocks: 1, Hidden: 16}, Steps: 400, Batch: 256, Seed: 11}
 }

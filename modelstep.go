@@ -14,14 +14,14 @@ import (
 )
 
 // networkRate is the learning rate of Adam for the weights of a network q(m), divided by the
-// learning rate of q(m). With a value of 0.1, which suits the logits of a table, every candidate
-// step changes the entropy of q(m) by more than the limit, and q(m) does not move until the rate
-// has decayed. Half and twice this rate give the same answers (docs/benchmarks/constants.md).
+// learning rate of q(m). With a value of 0.1, which suits the logits of a table, a step changes the
+// entropy of q(m) by more than the limit even after all halvings, and q(m) does not move until the
+// rate has decayed. Half and twice this rate give the same answers (docs/benchmarks/constants.md).
 const networkRate = 0.005
 
 // networkHalvings is the number of times that a step of a network q(m) may be halved to respect the
-// limit on the information gain, so that the smallest candidate is a 64th of the first. Each
-// halving costs an evaluation of the network. Half and twice this number give the same answers
+// limit on the information gain, so that the smallest step is a 64th of the first one. Each halving
+// costs an evaluation of the network. Half and twice this number give the same answers
 // (docs/benchmarks/constants.md).
 const networkHalvings = 6
 

@@ -16,7 +16,8 @@ import (
 	"github.com/transdim/vti/lab/testkit"
 )
 
-// The programs find two clusters, a change after row 40, and a knot near 30.
+// The programs of lab/outside/classics find two clusters, a change after row 40, and a knot near
+// 30.
 func TestOutsideClassics(t *testing.T) {
 	lines := runOutside(t, "./classics")
 	require.Len(t, lines, 3)

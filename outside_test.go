@@ -19,7 +19,7 @@ import (
 // do.
 const outsideFolder = "lab/outside"
 
-// runOutside builds and runs a program of the outside module, and returns its lines.
+// runOutside builds and runs a program of the outside module, and returns the lines that it prints.
 func runOutside(t *testing.T, arguments ...string) []string {
 	testkit.Slow(t)
 	command := exec.Command("go", append([]string{"run", "-ldflags=-s -w"}, arguments...)...) // links faster
@@ -41,7 +41,8 @@ func requireClose(t *testing.T, quantity string, want, got, se float64) {
 	require.InDelta(t, want, got, standardErrors*(se+0.5e-4)+0.5e-4, quantity)
 }
 
-// The inclusion probabilities agree with the sum over all subsets of variables.
+// The inclusion probabilities that a program prints agree with the sum over all subsets of
+// variables.
 func TestOutsideVariables(t *testing.T) {
 	lines := runOutside(t, "./variables", "../../testdata/diabetes.csv", "y")
 	require.Equal(t, "trusted", lines[0])
@@ -64,7 +65,7 @@ func TestOutsideVariables(t *testing.T) {
 	}
 }
 
-// The evidences of the three Poisson models agree with quadrature.
+// The evidences of three Poisson models, as a program prints them, agree with quadrature.
 func TestOutsideCounts(t *testing.T) {
 	lines := runOutside(t, "./counts")
 	require.Equal(t, "trusted", lines[0])

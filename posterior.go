@@ -91,7 +91,7 @@ func (p *Posterior) SampleModels(n int, name string) (codes [][]int32, logQ []fl
 }
 
 // LogProb returns log q(m) + log q(θ | m) of each row: codes[i] is a model and row i of theta [n,D]
-// its saturated parameters. Inactive parameters are ignored.
+// its parameters, with any values at inactive coordinates, which are ignored.
 func (p *Posterior) LogProb(codes [][]int32, theta *mat.Dense) ([]float64, error) {
 	dim := p.evaluator.Target.Space().Dim()
 	rows, columns := theta.Dims()

@@ -13,24 +13,24 @@ import (
 	"github.com/transdim/vti/models"
 )
 
-// reference is a mixture of densities of noise with mean zero. Each part but the last is a normal
-// density with one scale for all D coordinates. In the last part coordinates are independent, and
-// each has the standard deviation aloneScale with probability 1/D, and otherwise 1. The field alone
-// is the share of the last part.
+// reference is a mixture of densities of noise with mean zero. Each component but the last is a
+// normal density with one scale for all D coordinates. In the last component coordinates are
+// independent, and each has the standard deviation aloneScale with probability 1/D, and otherwise
+// 1. The field alone is the share of the last component.
 type reference struct {
 	scales, shares    []float64
 	alone, aloneScale float64
 }
 
 // wideReference replaces the standard normal of training in certification. A flow trained by
-// reverse KL is often too narrow, and weights then have a heavy right tail. The wide parts bound
-// the weights if the posterior is at most twice as wide as the flow, and cost a tenth of the draws
-// for one coordinate, a quarter for forty. The last part is for posteriors in which a single
-// coordinate, such as the logarithm of a scale, has a longer tail, which noise that is wide in all
-// coordinates hardly ever reaches. Weights are exact, since the density of the mixture is. In 30
-// difficult hierarchies with the beta likelihood (seed 3716), the errors of the log evidence,
-// divided by the standard errors, have a standard deviation of 1.25 without the last part, and of
-// 0.82 with it.
+// reverse KL is often too narrow, and weights then have a heavy right tail. The wide components
+// bound the weights if the posterior is at most twice as wide as the flow, and cost a tenth of the
+// draws for one coordinate, a quarter for forty. The last component is for posteriors in which a
+// single coordinate, such as the logarithm of a scale, has a longer tail, which noise that is wide
+// in all coordinates hardly ever reaches. Weights are exact, since the density of the mixture is.
+// In 30 difficult hierarchies with the beta likelihood (seed 3716), the errors of the log evidence,
+// divided by the standard errors, have a standard deviation of 1.25 without the last component, and
+// of 0.82 with it.
 var wideReference = reference{[]float64{1, 1.25, 1.6, 2}, []float64{0.6, 0.15, 0.1, 0.05}, 0.1, 4}
 
 func (r reference) draw(random *rand.Rand, z []float64) {
@@ -53,8 +53,8 @@ func (r reference) draw(random *rand.Rand, z []float64) {
 }
 
 // logRatios returns the logs of the ratios of densities to the standard normal density at noise z
-// [D]: of each part of the mixture, and, last, of the mixture. Only the given number of coordinates
-// is active; the others are zero in z.
+// [D]: of each component of the mixture, and, last, of the mixture. Only the given number of
+// coordinates is active; the others are zero in z.
 func (r reference) logRatios(z []float64, active int) []float64 {
 	share, precision := 1/float64(len(z)), 1/(r.aloneScale*r.aloneScale)
 	logWide, logNarrow := math.Log(share/r.aloneScale), math.Log1p(-share)
@@ -75,9 +75,9 @@ func (r reference) logRatios(z []float64, active int) []float64 {
 	return append(ratios, alone, logsum.Of(append(terms, math.Log(r.alone)+alone)))
 }
 
-// components returns, for each part but the last, the ratio of its density to the density of the
-// mixture at noise z. The mean of each ratio under the mixture is one. The ratio of the last part
-// follows from the others, since their sum, weighted by the shares, is one.
+// components returns, for each component but the last, the ratio of its density to the density of
+// the mixture at noise z. The mean of each ratio under the mixture is one. The ratio of the last
+// component follows from the others, since their sum, weighted by the shares, is one.
 func (r reference) components(z []float64, active int) []float64 {
 	ratios := r.logRatios(z, active)
 	mixture := ratios[len(ratios)-1]

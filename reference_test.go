@@ -55,7 +55,7 @@ func largestWeight(r reference, dim int) (largest float64) {
 }
 
 // If a single coordinate has a longer tail than the flow, no weight is much larger than the others.
-// Without the last part of the mixture, one draw could change the evidence.
+// Without the last component of the mixture, one draw could change the evidence.
 func TestLongTailOfOneCoordinate(t *testing.T) {
 	without := reference{wideReference.scales, []float64{0.7, 0.15, 0.1, 0.05}, 0, wideReference.aloneScale}
 	for _, dim := range []int{2, 12, 40} {

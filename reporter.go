@@ -20,8 +20,8 @@ type reporter struct {
 	before         counters
 }
 
-// reportInterval reports the steps since the last report, the last of them being step. It returns
-// an error if too many of their draws were not finite.
+// reportInterval reports the training steps since the last report, up to the given step. It returns
+// an error if too many of their draws had a log density that is not finite.
 func (r *reporter) reportInterval(step int, now counters) error {
 	steps := float64(step - r.step)
 	clock := time.Now()

@@ -75,7 +75,8 @@ func (c SolveConfig) forTarget(target Target) SolveConfig {
 	return c
 }
 
-// InRounds returns the configuration with the default rounds of Solve, for Load of its checkpoints.
+// InRounds returns the configuration with the default rounds of Solve, with which Load opens
+// checkpoints of Solve.
 func (c Config) InRounds() Config {
 	c.FirstRound = cmp.Or(c.FirstRound, 50)
 	c.Steps = cmp.Or(c.Steps, 3150)

@@ -79,8 +79,9 @@ func (s *solver) collapse(ctx context.Context) error {
 	return s.chainsOverModels(ctx, "collapsed", "populations and tempered chains over models and latent variables", part, s.t.engine.Collapsed)
 }
 
-// chainsOverModels certifies by the function certify, with random numbers of a stream, up to the
-// end of a part of the time limit. If the result is not trusted, Solve continues with weights.
+// chainsOverModels calls the function certify, which certifies by chains over models, with random
+// numbers of the given stream. The chains end with the given part of the time limit. If the result
+// is not trusted, Solve continues with weights.
 func (s *solver) chainsOverModels(ctx context.Context, stream, description string, part budget.Part, certify func(context.Context, models.Config) (*models.Certificate, error)) error {
 	s.say(s.plan.Why, description)
 	cfg := s.cfg.Certify

@@ -128,8 +128,8 @@ type plan struct {
 	Unhelpful int
 	// ByDraws reports whether weights come from draws of q even if evidences are known without q.
 	ByDraws bool
-	// Unfitted, if not 0, is the number of rounds up to the preliminary certificate to whose models
-	// q(m) is to be fitted before it is used.
+	// Unfitted, if not 0, is the number of rounds up to a preliminary certificate. q(m) must be
+	// fitted to the models of this certificate before q(m) is used.
 	Unfitted int `json:",omitempty"`
 	// Born reports whether certification by birth-death chains has been tried.
 	Born bool `json:",omitempty"`

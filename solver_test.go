@@ -121,7 +121,8 @@ func TestLastCertificateFollowsTraining(t *testing.T) {
 	require.Contains(t, s.plan.Why, "the time for training is over")
 }
 
-// A certificate that failed does not take the place of a doubtful one; any other does.
+// A certificate that failed does not take the place of a doubtful certificate; any other
+// certificate does.
 func TestDoubtfulAnswerStays(t *testing.T) {
 	of := func(verdict Verdict) *weighing { return &weighing{Certificate: &Certificate{Verdict: verdict}} }
 	for _, c := range []struct {

@@ -27,8 +27,8 @@ func trainedModels(t testing.TB, target *conjugate) map[string]vti.ModelDistribu
 	return map[string]vti.ModelDistribution{"table": nil, "network": network}
 }
 
-// A training step takes one launch and no transfer. A report reads the five sums in one transfer.
-// Graphs are compiled once.
+// A training step takes one launch and no transfer. A report reads the five running sums in one
+// transfer. Graphs are compiled once.
 func TestTrainingStaysOnTheDevice(t *testing.T) {
 	target := newConjugate(20, 3)
 	for name, models := range trainedModels(t, target) {

@@ -43,9 +43,10 @@ type Flow interface {
 	ToBase(ctx *Context, mask, feats, theta *graph.Node) (z, logDet *graph.Node)
 }
 
-// WeighedFlow is a Flow that estimates evidences with a smaller error than one weight for each draw
-// would give. An example is the flow of a model with plates, sets of exchangeable members such as
-// groups (package hbm): it computes a weight for each member and multiplies their means.
+// WeighedFlow is a Flow that estimates evidences with a smaller error than the mean of the
+// importance weights of its draws. An example is the flow of a model with plates, sets of
+// exchangeable members such as groups (package hbm): it weights draws of each member separately,
+// and multiplies the mean weights of all members.
 type WeighedFlow interface {
 	Flow
 	// Weighed returns a Known whose Evidences use the flow with the variables of ctx. It is called
@@ -54,16 +55,17 @@ type WeighedFlow interface {
 	Weighed(device *gpu.Device, ctx *Context) models.Known
 }
 
-// BatchedFlow is a Flow whose training steps each fit a part of the target, such as the data of
-// some groups, or one of many data sets. Outside training the flow is used for the whole target.
+// BatchedFlow is a Flow whose training steps each use a minibatch of the target: the data of some
+// groups, for example, or one of many data sets. Outside training the flow is used for the whole
+// target.
 type BatchedFlow interface {
 	Flow
 	// Batch returns the inputs of a training step, computed on the processor (host). step counts
 	// from 0. The inputs have the same shapes in all steps.
 	Batch(ctx gocontext.Context, device *gpu.Device, step int) (inputs []any, err error)
 	// Densities draws parameters of models: codes [B,S] -> log q(θ | m) and log p(y, θ | m) of the
-	// part of the target that inputs selects, [B] Float64. The expectation of their difference over
-	// random parts equals the difference for the whole target.
+	// minibatch that inputs selects, [B] Float64. The expectation of their difference over random
+	// minibatches equals the difference for the whole target.
 	Densities(ctx *Context, codes *graph.Node, inputs []*graph.Node) (logQ, logJoint *graph.Node)
 }
 
@@ -76,8 +78,9 @@ type AmortizedFlow interface {
 	Codes(inputs []*graph.Node) *graph.Node
 }
 
-// TableFlow is a BatchedFlow whose variables include tables. A step uses and changes only some rows
-// of each table. Methods take a variable by its scope and name.
+// TableFlow is a BatchedFlow whose variables include tables, such as a table with a row for each
+// group. A step uses and changes only the rows of its minibatch. Methods take a variable by its
+// scope and name.
 type TableFlow interface {
 	BatchedFlow
 	// Pace returns the factor by which the learning rate is multiplied for a variable.
@@ -107,9 +110,10 @@ type GroupedModels interface {
 	// Rows returns the number of rows of a model, which divides the size of every batch.
 	Rows() int
 	// ScoreLoss returns three results: a scalar with the gradient of the expected loss of models
-	// with respect to q(m), the number of rows that it leaves out (int32), and the losses [M] of
-	// the drawn models. codes [B,S] and logH [B] float64, which is log q(θ | m) − log p(y, θ | m),
-	// belong to rows. Each step calls ScoreLoss once, and ScoreLoss may change its own variables.
+	// with respect to q(m), the number of rows that the scalar leaves out (int32), and the losses
+	// [M] of the drawn models. codes [B,S] and logH [B] float64, which is log q(θ | m) − log p(y, θ
+	// | m), belong to rows. Each step calls ScoreLoss once, and ScoreLoss may change its own
+	// variables.
 	ScoreLoss(ctx *Context, codes, logH *graph.Node) (scalar, nonFinite, losses *graph.Node)
 }
 
@@ -121,8 +125,8 @@ type Learner interface {
 	// Begin starts anew, or continues from the state that Store wrote to ctx.
 	Begin(ctx *Context) error
 	// Learn updates q(m) with a batch of drawn codes [B*S] and their rewards [B], log p(y, θ | m) −
-	// log q(θ | m) at a draw θ. movement is the change in nats of expected rewards since the last
-	// batch, because training changes the flow.
+	// log q(θ | m) at a draw θ. movement is the change of expected rewards since the last batch, in
+	// nats, which comes from the training of the flow.
 	Learn(ctx *Context, codes []int32, rewards []float64, movement float64) error
 	// Store saves the state in variables of ctx, from which Begin continues to the bit.
 	Store(ctx *Context) error
@@ -131,9 +135,10 @@ type Learner interface {
 }
 
 // QuadraticTarget is a Target that knows a quadratic approximation of the log density of each
-// model, which is exact for Gaussian densities. The last layer of the flow then maps to the normal
-// distribution of this approximation, for each model. For other targets one Hessian serves all
-// models, at a mode of the largest model, if it uses all coordinates.
+// model, which is exact for Gaussian densities. For each model, the last layer of the flow then
+// maps the standard normal to the normal distribution of this approximation. For other targets one
+// Hessian serves all models: the Hessian at a mode of the largest model, if this model uses all
+// coordinates.
 type QuadraticTarget interface {
 	Target
 	// Quadratic returns precision H [B,D,D], symmetric and positive definite on the active
@@ -153,8 +158,8 @@ type UnimodalTarget interface {
 	Unimodal() bool
 }
 
-// unimodal reports whether a target states that every model has one mode, or that evidences come
-// from draws around modes, for which it must have one mode.
+// unimodal reports whether the posterior of every model is taken to have one mode: because the
+// target says so, or because it estimates evidences from draws around one mode.
 func unimodal(target Target) bool {
 	if u, ok := target.(UnimodalTarget); ok {
 		return u.Unimodal()
