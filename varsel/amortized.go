@@ -52,8 +52,9 @@ type FamilyConfig struct {
 	Start int `json:"start"`
 }
 
-// startOfNetworks is the present version of the normal approximations that networks start from. It
-// is raised when they change, since a trained network corrects one version only.
+// startOfNetworks is the version of the normal approximations that networks start from. It is
+// raised when the code changes these approximations, since a trained network corrects one version
+// only.
 const startOfNetworks = 3
 
 // WithDefaults returns the configuration with zeros replaced by their defaults.
@@ -204,9 +205,9 @@ func (f *Family) Fits(p *Problem) error {
 	return nil
 }
 
-// beginsWithOnes reports whether the first coordinate is the only one that is in every model, and
-// has ones in all rows. This coordinate may be an intercept or a predictor. The two differ only in
-// their prior, which is an input of networks.
+// beginsWithOnes reports whether the first column of the design is the only one that is in every
+// model, and has ones in all rows. This column may be the intercept or a predictor. The two differ
+// only in their prior, which is an input of networks.
 func beginsWithOnes(d *Design) bool {
 	if len(d.Always) != 1 || d.Always[0] != 0 {
 		return false

@@ -124,7 +124,7 @@ func (r *reading) rowArrays() []amortize.Array {
 }
 
 // predictors returns the arrays of the predictors: ones where there is a predictor, and the numbers
-// that the network reads for each, which come from the sketch.
+// that the network reads for each, which come from the normal approximations (sketch).
 func (r *reading) predictors() []amortize.Array {
 	f, s := r.family, r.sketch
 	columns, predictors, sds := make([]float64, f.most), make([]float64, f.most*predictorNumbers), s.deviations()

@@ -27,7 +27,7 @@ type sketch struct {
 	rows      float64
 }
 
-// newSketch approximates the largest model and, if each is set, every other model too.
+// newSketch approximates the largest model, and every other model if the argument each is true.
 func newSketch(p *Problem, each bool) *sketch {
 	t := p.Target
 	full := slices.Repeat([]int32{1}, len(t.space.Cards()))
@@ -125,8 +125,9 @@ func (s *sketch) logMassAt(members []int, logScale float64) (value, residual flo
 // (docs/benchmarks/constants.md).
 const sketchFloor = 40
 
-// masses returns log p(m) plus the log evidence of all models m, less the largest sum. Models that
-// the prior allows have at least −sketchFloor. The lowest bit of an index is the first predictor.
+// masses returns log p(m) + log p(y | m) of all models m, less the largest of these sums. Models
+// that the prior allows get at least −sketchFloor. The lowest bit of an index is the first
+// predictor.
 func (s *sketch) masses(logPrior []float64) []float64 {
 	p := len(logPrior) - 1
 	values := make([]float64, 1<<p)

@@ -219,7 +219,8 @@ func TestFamiliesRefuseOtherTables(t *testing.T) {
 }
 
 // The VTI paper's table has a column of ones in every model instead of an intercept. In the family
-// it takes the intercept's position and keeps its prior. No other such column does.
+// this column takes the intercept's position and keeps its prior. A column with another value in
+// one row is refused.
 func TestNetworksTakeColumnsOfOnes(t *testing.T) {
 	f, err := NewFamily(FamilyConfig{Model: ModelOptions{Likelihood: likelihood.RobustKind, Prior: Prior{Kind: UniformPrior}}, Predictors: Range{2, 8}, Rows: Range{20, 150}})
 	require.NoError(t, err)

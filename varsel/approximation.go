@@ -26,8 +26,8 @@ type approximation struct {
 	logEvidence float64 // approximate log evidence; not set if σ is unknown
 }
 
-// approximate returns the approximation of a model. The scale is known unless the likelihood is
-// normal.
+// approximate returns the approximation of a model. The noise scale must be known unless the
+// likelihood is normal.
 func (t *Target) approximate(a regression.Active) *approximation {
 	k := len(a.Columns)
 	f := &approximation{Active: a, theta: make([]float64, k), precision: mat.NewSymDense(k, nil), linear: mat.NewVecDense(k, nil), logScale: t.LogScale}

@@ -12,7 +12,8 @@ import (
 )
 
 // BenchmarkTrainingStep times whole training steps on the design of the VTI paper (robust
-// likelihood, n = 50, p = 7, batch 1,024): sampling, likelihood, both gradients and both updates.
+// likelihood, n = 50, p = 7, batch 1,024): sampling, likelihood, and the gradients and updates of
+// the flow and of q(m).
 func BenchmarkTrainingStep(b *testing.B) {
 	device, err := gpu.Open(gpu.CPU)
 	require.NoError(b, err)

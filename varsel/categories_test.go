@@ -142,7 +142,7 @@ func cumulativeEvidence(o orderedTable, kind likelihood.Kind, x []float64, sd fl
 }
 
 // nullEvidence returns the log evidence without predictors in closed form, from Γ(K) Π n_k! /
-// Γ(n+K) for n_k rows in category k.
+// Γ(n+K) for n rows, n_k of them in category k of K.
 func nullEvidence(o orderedTable) float64 {
 	logGamma := func(x float64) float64 {
 		value, _ := math.Lgamma(x)
@@ -161,9 +161,9 @@ func nullEvidence(o orderedTable) float64 {
 	return sum
 }
 
-// The evidences of both models, by weighted draws around modes, must agree with the closed form
-// without the predictor, and with sums on a grid with it (cumulativeEvidence). The limit gives a
-// false alarm in one of 150,000 comparisons, and there are at most 32.
+// The evidences of the models with and without the predictor, by weighted draws around modes, must
+// agree with the closed form without it and with sums on a grid with it (cumulativeEvidence). The
+// limit gives a false alarm in one of 150,000 comparisons, and there are at most 32.
 func TestOrderedEvidences(t *testing.T) {
 	testkit.Slow(t)
 	for _, o := range orderedTables() {

@@ -66,9 +66,9 @@ func (p *Problem) writeDraws(dir string, header draws.Header, d *Draws) error {
 	return draws.WriteBoth(dir, file)
 }
 
-// variables returns the names of the columns of files of draws: beta[NAME] for a coefficient, sigma
-// for the noise scale, cut[A|B] for the cut point between two categories, and coef[1], coef[2], …
-// for the coefficients of models that are lists of predictors.
+// variables returns the column names of files of draws: beta[NAME] for a coefficient, sigma for the
+// noise scale, cut[A|B] for the cut point between two categories, and coef[1], coef[2], … for the
+// coefficients of models that are lists of predictors.
 func (p *Problem) variables() []string {
 	names := p.coordinateNames()
 	if p.Target.Responses.Categories != nil {

@@ -119,10 +119,10 @@ func (h *heredity) violations(codes *Node) *Node {
 	return ReduceSum(Mul(codes, ConvertDType(missing, dtypes.Int32)), -1)
 }
 
-// mass returns the log of the total prior probability of the allowed models. Given the set A of
-// parents in a model, f predictors may be in it or not: the children that A allows, and the
-// predictors that are neither parent nor child. C(f, j) models have |A| + j predictors. It is
-// enough to count the sets A by their size and their number of allowed children.
+// mass returns the log of the total prior probability of the allowed models. Let A be the set of
+// parents in a model. Then f further predictors are free to be in the model or not: the children
+// that A allows, and the predictors that are neither parent nor child. C(f, j) models have |A| + j
+// predictors. It is enough to count the sets A by their size and their number of allowed children.
 func (h *heredity) mass(prior Prior) (logMass float64, known bool) {
 	total := len(h.parents)
 	bit := map[int]int{} // the bit of each parent in a set of parents

@@ -25,10 +25,10 @@ type hostDensity struct {
 	// precision and logNorm are 1/sd and log sd + ½ log 2π of the normal priors of parameters [D]
 	precision, logNorm []float64
 	// z = lines · theta holds the standardised arguments (a_i η_i + b_i)/σ of the densities of the
-	// rows, where η_i is the linear predictor of row i, and a_i and b_i come from columns. Row i of
-	// lines [n, D+1] holds a_i x_i, where x_i is the row of the design matrix, and then b_i plus
-	// a_i times the offset. A column of theta [D+1, R] holds the parameters of a chain divided by
-	// σ, and then 1/σ.
+	// rows, where η_i is the linear predictor of row i, and a_i and b_i depend on its response. Row
+	// i of lines [n, D+1] holds a_i x_i, where x_i is the row of the design matrix, and then b_i
+	// plus a_i times the offset. A column of theta [D+1, R] holds the parameters of a chain divided
+	// by σ, and then 1/σ.
 	lines  []float64
 	theta  []float64
 	z      []float64   // [rows of a piece, R]

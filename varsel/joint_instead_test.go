@@ -19,8 +19,8 @@ import (
 	"github.com/transdim/vti/table"
 )
 
-// twoSums returns a table of n rows. Its response is the sum of k predictors, and nearly the sum of
-// k other predictors. The last of these predictors makes up the difference. x0 is in both sums.
+// twoSums returns a table of n rows. Its response is the sum of predictors 1 to k, and nearly the
+// sum of predictors k+1 to 2k, where predictor 2k makes up the difference. x0 is in both sums.
 func twoSums(t testing.TB, kind likelihood.Kind, seed uint64, n, p, k int, sigma float64) *table.Table {
 	t.Helper()
 	random := stream.Rand(seed, "sums")

@@ -42,8 +42,9 @@ type laplaceLine struct {
 // standard deviations of the prior of x. lineDepth, lineTolerance and mostLineNodes are options of
 // [line.Integrate]. Finer settings cost time; the weights of draws correct the remaining error.
 // With few rows, posteriors have the widest ridges and take little time, so that the steps are
-// finer. The two sides of a mode get different scales if there are few rows, or if a scale at the
-// node of highest density, in standard deviations, is above roundScale.
+// finer. The two sides of a mode get different scales if there are few rows, or if the
+// approximation at the node of highest density has a side whose scale, in standard deviations, is
+// above roundScale.
 const (
 	lineReach, lineStep, lineStepOfFew = 4.0, 0.5, 0.25
 	lineDepth, lineTolerance           = 25, 0.05
@@ -53,12 +54,12 @@ const (
 )
 
 // firstOfRidge is the number of draws for the first estimate of an evidence. Where the posterior is
-// a narrow ridge, a third of the draws is effective, with a few large weights, and the default of 8
-// draws may miss these.
+// a narrow ridge, a third of the draws is effective, with a few large weights, and the engine's
+// default of 8 draws may miss these.
 const firstOfRidge = 64
 
 // newLaplaceLine finds the mode of the coefficients along x, the log of the second parameter. The
-// coordinates of a are the coefficients, without x.
+// argument a holds the coordinates of the coefficients, without x.
 func newLaplaceLine(t *Target, a regression.Active) (*laplaceLine, error) {
 	l := &laplaceLine{mean: t.Mean[t.Scale], sd: t.SD[t.Scale]}
 	step := lineStep
@@ -96,7 +97,8 @@ func newLaplaceLine(t *Target, a regression.Active) (*laplaceLine, error) {
 }
 
 // share sets the probabilities of the nodes. If the two sides of a mode get different scales, it
-// corrects the integral at each node for this. The argument few says whether there are few rows.
+// corrects the integral over the coefficients at each node for this. The argument few says whether
+// there are few rows.
 func (l *laplaceLine) share(few bool) {
 	logs := apply.To(l.Nodes, func(node line.Node[*laplaceFit]) float64 { return node.LogWeight })
 	top := floats.MaxIdx(logs)

@@ -36,8 +36,8 @@ func ridge(t *testing.T, file string, options DesignOptions, prior space.Prior) 
 
 // If the number of coefficients of a model is close to the number of rows, its posterior is a ridge
 // along which the shape grows without bound. Answers without training must agree with quadrature
-// (testdata/README.md), known to two or three digits. The largest standard error of a probability
-// is .0035, so that a limit of .012 gives a false alarm in one of 1,000 seeds.
+// (testdata/README.md), whose results have two or three correct digits. The largest standard error
+// of a probability is .0035, so that a limit of .012 gives a false alarm in one of 1,000 seeds.
 func TestRidges(t *testing.T) {
 	testkit.Slow(t)
 	device, err := gpu.Open(gpu.CPU)
@@ -89,11 +89,11 @@ func TestRidges(t *testing.T) {
 	}
 }
 
-// In a zero-inflated model a zero has two possible sources. If most zeros may come from either
-// source, only the priors bound the coefficients. For this table importance weights of a flow are
-// wrong: they give a mean slope of 1.58 ± 0.05 instead of 1.26. The expected moments are sums over
-// a grid, which agree with quadrature (lab/hard). There are 9 comparisons, and 4.5 standard errors
-// give a false alarm in one of 150,000.
+// In a zero-inflated model a zero comes from the count distribution or from the extra mass at zero.
+// If most zeros may come from either, only the priors bound the coefficients. For this table
+// importance weights of a flow are wrong: they give a mean slope of 1.58 ± 0.05 instead of 1.26.
+// The expected moments are sums over a grid, which agree with quadrature (lab/hard). There are 9
+// comparisons, and 4.5 standard errors give a false alarm in one of 150,000.
 func TestPlateausOfZeros(t *testing.T) {
 	x := table.Numbers("x", []float64{-0.19222496414656184, 1.0886683321801314, -0.3094211697963486, -0.08504169241257331})
 	data, err := table.New("few", x, table.Numbers("y", []float64{0, 4, 0, 0}))

@@ -24,7 +24,7 @@ type splitFit struct {
 	logSpread    float64    // log of the product, over axes, of the mean of the two scales
 }
 
-// Steps along an axis, with which [splitFit.scale] explores a side. They start at splitStep
+// Steps along an axis, with which [splitFit.sideScale] explores a side. They start at splitStep
 // standard deviations and grow by the factor splitGrowth, at most splitSteps times, until the log
 // density has fallen by splitDrop nats. Farther out the tails of the t distribution cover the
 // posterior. Doubling steps cover all scales from a narrow mode to the width of the prior.
@@ -35,7 +35,7 @@ const (
 	splitSteps  = 40
 )
 
-// lower returns the lower triangle of a factor.
+// lower returns the lower triangle of a Cholesky factor as a matrix.
 func lower(f dense.Factor) *mat.TriDense {
 	l := mat.NewTriDense(f.Order(), mat.Lower, nil)
 	for i := range f.Order() {

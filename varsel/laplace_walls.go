@@ -12,7 +12,7 @@ import (
 )
 
 // longSide is a scale of one side of an axis, in standard deviations. If a side has a larger scale,
-// the scales of the other axes are measured from its end as well (widen).
+// the scales of the other axes are also measured from the point one scale out on it (widen).
 const longSide = 2.0
 
 // splitAlong returns an approximation on axes that are conjugate with respect to the curvature at

@@ -146,7 +146,7 @@ func (k CodeKind) lists(prior Prior, predictors int) bool {
 	return limited && (k == ListCodes || k == AutoCodes && predictors > mostListed)
 }
 
-// These are names of package design.
+// These are aliases of types of package design.
 type (
 	// Design is a data set ready for inference; see [design.Design].
 	Design = design.Design

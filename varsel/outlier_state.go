@@ -220,7 +220,8 @@ func (s *outlierState) proposeRow(i int, power float64, random *rand.Rand) {
 	grown, residual := 1+change*square, s.rest[i]-fitted
 	shift, logUniform := o.LogShare[to]-o.LogShare[from], -random.ExpFloat64()
 	misfit := change * residual * residual / grown / 2
-	// This bound of gain refuses most proposals without a logarithm: log(grown) >= 1 - 1/grown.
+	// Since log(grown) >= 1 - 1/grown, bound is at least the gain in log evidence. It refuses most
+	// proposals before a logarithm is computed.
 	if bound := -(s.logRatio[to]+1-1/grown)/2 - misfit; logUniform > power*bound+shift+boundSlack {
 		return
 	}

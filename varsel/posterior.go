@@ -12,7 +12,7 @@ import (
 	"github.com/transdim/vti/varsel/regression"
 )
 
-// anchoredPosterior is a posterior with approximations of all models, where a flow starts.
+// anchoredPosterior is a posterior with approximations of all models, from which a flow starts.
 type anchoredPosterior struct {
 	*Target
 	*modelAnchors

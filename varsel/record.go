@@ -113,7 +113,7 @@ func (r *Record) InRounds() bool {
 	return r.Effort == run.AutoEffort && r.Steps == 0 && r.Sampler != SurrogateSampler
 }
 
-// rounds returns the settings fit, changed such that training goes in rounds, as by vti.Solve.
+// rounds returns fit, changed such that training goes in rounds, as by vti.Solve.
 func (p *Problem) rounds(fit vti.Config) vti.Config {
 	if p.Slots != nil && fit.Steps == 0 {
 		fit.Steps = mostListSteps
@@ -134,8 +134,8 @@ const (
 	mostListSteps = 750
 )
 
-// Training returns the settings fit, with the number of steps filled in if it is 0, with the
-// embedding of lists and, under heavy tails, with the share of steps on a tempered target. This
+// Training returns the training settings fit, with the number of steps filled in if it is 0, with
+// the embedding of lists and, under heavy tails, with the share of steps on a tempered target. This
 // share stays 0 if the flow starts from the identity, when q(m) starts to learn only after the
 // flow.
 func (p *Problem) Training(fit vti.Config) vti.Config {

@@ -95,7 +95,8 @@ func (p *Problem) fillTerms(rows *predict.Rows, stored *draws.Draws, columns [][
 }
 
 // columns returns the columns of the design in the units of the table, for its rows or for the rows
-// of a new table, and the rows with their places, responses and offsets.
+// of a new table. The result rows holds the numbers of these rows in their file, their responses
+// and their offsets.
 func (r *StoredRun) columns(d *Design, fresh *table.Table, trials bool) (rows *predict.Rows, columns [][]float64, err error) {
 	if fresh != nil {
 		seen, err := r.Record.Table()

@@ -28,7 +28,7 @@ type RunConfig struct {
 	FromOnly bool
 	// Dir is the run directory, which must exist. If it is "", no files are written.
 	Dir string
-	// Precision, MaxTime and Status are fields of vti.SolveConfig.
+	// Precision, MaxTime and Status are as in vti.SolveConfig.
 	Precision float64
 	MaxTime   time.Duration
 	Status    func(text string)

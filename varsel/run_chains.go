@@ -19,9 +19,9 @@ import (
 	"github.com/transdim/vti/run"
 )
 
-// rareInclusion is an inclusion probability. If models are written as lists, less probable
-// predictors do not count for the verdict: thousands of them are in only a draw or two. Half and
-// twice this number give the same verdict (docs/benchmarks/constants.md).
+// rareInclusion is the inclusion probability below which, if models are written as lists, a
+// predictor does not count for the verdict on chains: thousands of predictors are in only a draw or
+// two. Half and twice this number give the same verdict (docs/benchmarks/constants.md).
 const rareInclusion = 0.01
 
 // RunChains samples the problem by reversible-jump MCMC and writes tables and draws to dir. Unless

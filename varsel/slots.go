@@ -63,8 +63,8 @@ var (
 // Unimodal reports whether the posterior given a model has one mode.
 func (t *SlotTarget) Unimodal() bool { return t.base.Unimodal() }
 
-// newSlotTarget returns the posterior of the argument bits, with its models, of limited size,
-// written as lists.
+// newSlotTarget returns the posterior of the argument bits with its models written as lists. The
+// size of models must be limited.
 func newSlotTarget(bits *Target) (*SlotTarget, error) {
 	design := bits.design
 	predictors := len(design.Predictors)

@@ -54,9 +54,9 @@ func twoPairs(t *testing.T, kind likelihood.Kind) *Problem {
 	return problem
 }
 
-// Chains over models and latent variables, confirmed by populations, agree with the sum over all
-// models of a logistic response, whose evidences importance sampling estimates. With limits of four
-// standard errors, one of the seven comparisons fails for one in 2,000 seeds.
+// Chains over models and latent variables, confirmed by annealed populations, agree with the sum
+// over all models of a logistic response, whose evidences importance sampling estimates. With
+// limits of four standard errors, one of the seven comparisons fails for one in 2,000 seeds.
 func TestAugmentedAgreesWithSum(t *testing.T) {
 	testkit.Long(t)
 	device, err := gpu.Open(gpu.CPU)

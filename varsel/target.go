@@ -33,7 +33,7 @@ func (t *Target) Space() space.Space { return t.space }
 // tails it may have several, since different rows can be outliers.
 func (t *Target) Unimodal() bool { return !t.Kind.HeavyTails() }
 
-// LogPrior returns log p(m): codes [B,S] -> [B].
+// LogPrior returns log p(m): codes [B,S] -> [B], for B codes of S sites (one for each predictor).
 func (t *Target) LogPrior(codes *Node) *Node {
 	logPrior := t.prior.LogProb(codes)
 	if t.heredity == nil {
@@ -44,7 +44,7 @@ func (t *Target) LogPrior(codes *Node) *Node {
 	return Where(fine, AddScalar(logPrior, -t.heredity.logMass), none)
 }
 
-// LogJoint returns log p(y, θ | m): codes [B,S], mask [B,D], theta [B,D] -> [B].
+// LogJoint returns log p(y, θ | m) of B models: codes [B,S], mask [B,D], theta [B,D] -> [B].
 func (t *Target) LogJoint(_, mask, theta *Node) *Node { return t.Regression.LogJoint(mask, theta) }
 
 // models is a posterior over models written as bits ([Target]) or as lists ([SlotTarget]).
