@@ -139,7 +139,7 @@ func hypothesisOf(s sizes) int {
 func (p *pairs) estimate(odds float64, inflation [2]float64) (probability, se [hypotheses]float64) {
 	factors := p.factors(odds)
 	var whole [hypotheses]float64
-	var parts [2][blocks][hypotheses]float64 // the sum whole, divided by the blocks of A and by the blocks of B
+	var parts [2][blocks][hypotheses]float64 // the summands of whole, by the block of A's draw and by the block of B's draw
 	for _, s := range p.keys {
 		h := hypothesisOf(s)
 		for i, row := range p.count[s] {

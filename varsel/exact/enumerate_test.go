@@ -115,7 +115,8 @@ func naiveModel(p *Problem, active []int, sigma float64) (logEvidence float64, m
 	if !ok {
 		panic("not positive definite")
 	}
-	// the posterior by conditioning the joint normal of θ and y: gain K = S X' V⁻¹
+	// the posterior by conditioning the joint normal of θ and y: gain K = S X' V⁻¹, for the prior
+	// covariance S of θ and the covariance V of y
 	var inverse, gain, shrink mat.Dense
 	if err := inverse.Inverse(v); err != nil {
 		panic(err)

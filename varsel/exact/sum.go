@@ -117,8 +117,9 @@ func (e *enumeration) logEvidence(mask uint32) (float64, error) {
 // same answers (docs/benchmarks/constants.md).
 const evidenceBlock = 1 << 8
 
-// evidences computes the evidences of all models: if there are many by a walk, which adds one
-// predictor at a time, and if there are few, or the walk loses digits, by decompositions.
+// evidences computes the evidences of all models. If there are many it walks from model to model,
+// adding one predictor at a time. If there are few, or the walk loses digits, it decomposes the
+// design matrix of each model.
 func (e *enumeration) evidences(ctx context.Context) error {
 	e.logJoint = make([]float64, 1<<len(e.Groups))
 	if len(e.Groups) > WalkedGroups && e.Slab == (Slab{}) {

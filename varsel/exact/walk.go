@@ -55,8 +55,8 @@ const (
 	// of the largest models, to check the walk. Log evidences must agree to roundedEvidence.
 	checkedModels   = 16
 	roundedEvidence = 1e-6
-	// resolved is a distance of log σ below the logarithm of the response's scale, of six decimal
-	// digits. Residuals of smaller scale drown in the rounding of sums of squares.
+	// resolved is the distance of log σ below the log of the response's scale, six decimal digits,
+	// to which the walk goes. Residuals of smaller scale drown in the rounding of sums of squares.
 	resolved = 6 * math.Ln10
 )
 

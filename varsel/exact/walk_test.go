@@ -9,8 +9,9 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// A walk, which adds one column at a time, finds the same evidences as decompositions of models,
-// with groups of columns, prior means, a size limit, excluded models, and known or unknown σ.
+// A walk, which adds one column at a time, finds the same evidences as singular value
+// decompositions of each model's columns, with groups of columns, prior means, a size limit,
+// excluded models, and known or unknown σ.
 func TestWalkIsThatOfDecompositions(t *testing.T) {
 	groups := [][]int{{3, 1}, {2}, {5, 6, 4}, {7}, {8}, {9}, {10}, {11}}
 	for name, change := range map[string]func(p *Problem){

@@ -37,7 +37,8 @@ type Assigned struct {
 	shares      []float64 // p(a | y, m), in the order of a as a binary number
 }
 
-// negligibleShare is a share of the posterior. Parts with smaller shares add nothing to moments.
+// negligibleShare is a posterior probability. Pairs of a model and a set of outliers that have less
+// add nothing to moments.
 const negligibleShare = 1e-22
 
 // NewAssignments returns the sums for a share ε of outliers, whose noise scale is ratio (κ) times
@@ -46,8 +47,9 @@ func NewAssignments(r *Regression, share, ratio float64) *Assignments {
 	return &Assignments{target: r, outlier: share, ratio: ratio, known: map[string]*Assigned{}}
 }
 
-// Given returns the posterior of a model given the outliers, whose rows are divided by κ. Bit i of
-// outliers says if row i is one. logShare is log p(a) − k log κ for k outliers.
+// Given returns the posterior of a model given the outliers, whose rows are divided by κ. Row i is
+// an outlier if bit i of the argument outliers is set. logShare is log p(a) − k log κ for k
+// outliers.
 func (s *Assignments) Given(a Active, outliers int) (p *exact.Posterior, logShare float64, err error) {
 	t := s.target
 	y, columns := slices.Clone(t.Responses.Y), make([][]float64, len(a.Columns))

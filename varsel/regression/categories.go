@@ -66,8 +66,8 @@ func (t *Regression) predictors(active *Node) *Node {
 	return Einsum("bd,nd->bn", active, x)
 }
 
-// Unordered returns the categories of a response without an order of its categories; ok is false
-// for other responses.
+// Unordered returns the categories of the response if they have no order; ok is false for other
+// responses.
 func (t *Regression) Unordered() (c likelihood.UnorderedCategories, ok bool) {
 	c, ok = t.Responses.Categories.(likelihood.UnorderedCategories)
 	return c, ok

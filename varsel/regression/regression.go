@@ -26,7 +26,8 @@ type Regression struct {
 	Scale     int       // coordinate of log σ, or −1
 	LogScale  float64   // log σ when it is known
 	Outliers  *Outliers // of the robust likelihood with known scales; nil otherwise
-	// LogConstant is the part of the log density of the responses without parameters.
+	// LogConstant is the sum of the terms in the log density of the responses that no parameter
+	// changes.
 	LogConstant float64
 	Mean, SD    []float64 // means and standard deviations of the priors [D]
 	// Products holds the inner products of Columns, for a Gaussian response with many rows or for

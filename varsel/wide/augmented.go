@@ -12,9 +12,9 @@ import (
 )
 
 // augmented is the posterior over models and parameters of a response that is Gaussian given a
-// latent precision of each row (likelihood.Augmented). Given the precisions, births and deaths move
-// the model as for a Gaussian response, with the coefficients integrated out. The latent variables
-// of [rjmcmc.Collapsed] are here the parameters of the model.
+// latent precision of each row (likelihood.Augmented). Given the precisions, births and deaths add
+// and remove predictors as for a Gaussian response, with the coefficients integrated out. The
+// latent variables of [rjmcmc.Collapsed] are here the parameters of the model.
 type augmented struct {
 	*births
 	latent likelihood.Augmented
@@ -23,8 +23,8 @@ type augmented struct {
 }
 
 const (
-	// mostAugmented is the largest number of entries of the columns of a sweep for Augmented. A
-	// sweep takes about five milliseconds at this size.
+	// mostAugmented is the largest number of entries (rows times columns) in a sweep for which
+	// Augmented may be used. A sweep takes about five milliseconds at this size.
 	mostAugmented = 1 << 19
 	// augmentedTime is the time of births and deaths in a sweep (see sweepTime). It is short, since
 	// other models become probable only with other precisions. Half and twice this value give the

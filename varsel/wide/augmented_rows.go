@@ -25,8 +25,8 @@ func (a *augmented) weighted() *weightedRows {
 	return w
 }
 
-// set draws the precisions of all rows given the parameters of s, and sets the model to the model
-// of s with all odds. It returns false if rounding errors are too large.
+// set draws the precisions of all rows given the parameters of s. It begins the sweep at the model
+// of s, with the odds of adding each column. It returns false if rounding errors are too large.
 func (w *weightedRows) set(s *augmentedState, power float64, random *rand.Rand) (precise bool) {
 	b, r := w.given, w.target.Responses
 	m, scale := &b.moments, math.Exp(s.logSigma)

@@ -45,7 +45,8 @@ func augmentedExample(kind likelihood.Kind, sigma float64) Search {
 	return s
 }
 
-// code and active write a model of s as two bits.
+// code returns the code of a model, two bits for the two predictors, and active the coordinates of
+// the model of a code.
 func (s Search) code(model []int) []int32 {
 	code := make([]int32, 2)
 	for _, predictor := range model {
@@ -104,9 +105,9 @@ func (s Search) quadrature(code []int32) (logMass float64, mean []float64) {
 	return s.prior().OfCode(code) + math.Log(sum), mean
 }
 
-// Populations and tempered chains agree with quadrature about the evidence, the probability of each
-// predictor, and the mean of each coordinate. With limits of four standard errors, one of the 29
-// comparisons fails for one in 160 seeds.
+// Annealed populations and tempered chains agree with quadrature about the evidence, the
+// probability of each predictor, and the mean of each coordinate. With limits of four standard
+// errors, one of the 29 comparisons fails for one in 160 seeds.
 func TestAugmentedPosterior(t *testing.T) {
 	testkit.Slow(t)
 	for name, s := range map[string]Search{

@@ -18,14 +18,14 @@ import (
 	"github.com/transdim/vti/varsel/regression"
 )
 
-// births holds what births and deaths of all responses share. Births and deaths are a process in
-// continuous time, given the noise scale σ. A predictor in the model is removed (dies) at rate 1,
-// and every other predictor is added (born) at a rate equal to its posterior odds given the model.
-// These rates satisfy detailed balance. The process leaves a poor model quickly, by some jump, so
-// that time in which hardly anything can happen costs no computation. With models weighted by their
-// durations, the jumps are the tempered Gibbs sampler of Zanella and Roberts (2019). After a jump,
-// new odds take one multiplication for each pair of a predictor and a member of the model, given
-// inner products.
+// births is the common base of births and deaths for all kinds of response. Births and deaths are a
+// process in continuous time, given the noise scale σ. A predictor in the model is removed (dies)
+// at rate 1, and every other predictor is added (born) at a rate equal to its posterior odds given
+// the model. These rates satisfy detailed balance. The process leaves a poor model quickly, by some
+// jump, so that time in which hardly anything can happen costs no computation. With models weighted
+// by their durations, the jumps are the tempered Gibbs sampler of Zanella and Roberts (2019). After
+// a jump, new odds take one multiplication for each pair of a predictor and a member of the model,
+// given inner products.
 type births struct {
 	target      Search
 	code        func(model []int) []int32            // code of a model
@@ -41,7 +41,8 @@ type births struct {
 	subsets     // of columns for sweeps
 }
 
-// moments holds what births and deaths use of the rows of a table, for the columns of a sweep.
+// moments holds the sums over the rows of a table that births and deaths use, for the columns of a
+// sweep.
 type moments struct {
 	row   func(c int, row []float64) // sets row to the inner products of a column with all columns [S]
 	norms []float64                  // squared lengths of the columns [S]
@@ -54,7 +55,7 @@ type moments struct {
 type gaussian struct {
 	*births
 	known *design.Products
-	all   moments   // of all columns, without their row
+	all   moments   // of all columns; the function row is not set
 	spare sync.Pool // of *birthProcess, memory for sweeps
 }
 
@@ -141,7 +142,8 @@ func (b *births) with(model []int) birthModel {
 	return m
 }
 
-// Prior draws a state from the prior, with log σ at its prior mean if the state has no parameters.
+// Prior draws a model from the prior. For a Gaussian response log σ begins at its prior mean; for
+// other responses all parameters are drawn from the prior.
 func (b *births) Prior(random *rand.Rand) (rjmcmc.CollapsedState, error) {
 	b.findSubsets.Do(b.pilot)
 	return b.start(b.drawModel(random), random)

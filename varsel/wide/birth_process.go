@@ -17,12 +17,12 @@ type birthProcess struct {
 	columns []int  // columns of the table, the members at the start of the sweep first [S]
 	chosen  []bool // whether each column of the table is in the sweep [C]
 	// modelOdds holds the odds of the model, and before the odds of the previous model, which
-	// differs in column flipped. An improbable member leaves soon, and a member without which the
-	// model is improbable comes back at once.
+	// differs in the column with number flipped. An improbable member leaves soon, and a member
+	// without which the model is improbable comes back at once.
 	*modelOdds
 	before  *modelOdds
 	flipped int
-	// terms and weights are those of births, for the columns of the sweep [S]
+	// terms and weights as in births, for the columns of the sweep [S]
 	terms, weights []float64
 	members        []int // members of the model, the fixed columns first
 	memberIndex    []int // index of each column in members, or −1 [S]

@@ -24,8 +24,9 @@ type subsets struct {
 	often, rare []int
 	isRare      []bool // whether a column is in rare [C]
 	share       float64
-	// terms holds, for each column, its log prior odds apart from the size of the model, less log
-	// share outside often, and weights their exponentials [C]. Both are nil if all terms are 0.
+	// terms holds, for each column, its log prior odds apart from the size of the model, less
+	// log(share) if the column is not in often. weights holds their exponentials [C]. Both are nil
+	// if all terms are 0.
 	terms, weights []float64
 }
 
@@ -108,8 +109,8 @@ func (b *births) pilot() {
 	}
 }
 
-// learn sets the columns in every sweep from the numbers of sweeps in which each column was a
-// member, of several chains.
+// learn sets the columns in every sweep. For each of several chains, visits holds the number of
+// sweeps in which each column was a member.
 func (b *births) learn(visits [][]int) {
 	total := make([]int, b.columns)
 	for _, counts := range visits {

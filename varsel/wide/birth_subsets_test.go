@@ -78,7 +78,8 @@ func TestSubsetsLeaveThePosteriorInvariant(t *testing.T) {
 	}
 }
 
-// A sweep has all members, all columns of often, and each other column with the stated probability.
+// A sweep has all members, all columns of the list often, and each other column with the stated
+// probability.
 func TestSubsetsHaveTheStatedColumns(t *testing.T) {
 	b := &births{columns: 1001, fixed: 1, prior: space.LogTerms{}}
 	b.setOften([]int{5, 9}, 100)

@@ -30,8 +30,7 @@ const leastLead = 0.01
 // without predictors. Each set begins with the most probable predictor that is in no set yet. It
 // grows by one predictor at a time, until the models with a member have at least the total
 // probability level. Only predictors whose absolute correlation with all members is at least purity
-// can be added. The one added is in models of the largest total probability that have no member
-// yet.
+// can be added. The one added raises this total probability most.
 func CredibleSets(models [][]int, probability []float64, predictors int, level, purity float64, correlation func(a, b int) float64) (sets []CredibleSet) {
 	s := &credible{models, probability, make([]float64, predictors), make([][]int, predictors)}
 	for m, members := range models {

@@ -11,8 +11,9 @@ import (
 )
 
 const (
-	// jointOfModel is the number of pairs, and the number of triples, taken from each scan. Their
-	// evidences take no longer than a few steps of a search.
+	// jointOfModel is the number of pairs, and the number of triples, taken from each scan of the
+	// pairs that can be added to a model. Their evidences take no longer than a few steps of a
+	// search.
 	jointOfModel = 32
 	// mostScans is the largest number of scans around one model. After the first two scans, another
 	// scan begins only if the scans so far have taken fewer than allProducts multiplications, some
@@ -46,11 +47,10 @@ func (f *screenFit) joint(base []int, limit int) (pairs, triples []jointGain, pr
 	return pairs, triples, scan.pairs() * scan.lengths
 }
 
-// Together returns models that add two or three predictors to other models, which are returned in
-// without. The added predictors are the pairs and triples that gain most in excess of the gains of
-// their parts. They are added to the given model, to the empty model, and to the given model
-// without each of its first members, which they may replace. The function code returns the code of
-// a model.
+// Together returns models (with) that add two or three predictors to other models (without). The
+// added predictors are the pairs and triples that gain most in excess of the gains of their parts.
+// They are added to the given model, to the empty model, and to the given model without each of its
+// first members, which they may replace. The function code returns the code of a model.
 func (s Search) Together(ctx gocontext.Context, members []int, code func(model []int) []int32) (with, without [][]int32, err error) {
 	parts, _ := s.parts()
 	bases := [][]int{members}
