@@ -12,8 +12,8 @@ import (
 // coefficients as in a Gaussian regression.
 type Augmented interface {
 	Row
-	// AugmentAt draws the latent precision w from its distribution given η. Given w, p(y | η, σ)^t
-	// is in proportion to exp((linear·η − w·η²/2) / σ²).
+	// AugmentAt draws the latent precision w from its distribution given η. Given w, p(y | η, σ)^t,
+	// where t is the argument power, is in proportion to exp((linear·η − w·η²/2) / σ²).
 	AugmentAt(y, eta, scale, power float64, random *rand.Rand) (precision, linear float64)
 }
 

@@ -51,13 +51,13 @@ type CategoriesAt interface {
 // Expansion is a second-order expansion of Σ_i log p(y_i | η_i, z) in η and z. Curvatures are
 // second derivatives of −log p.
 type Expansion struct {
-	// Slope [M][n] holds the derivatives by each linear predictor of each row. Curvature [M·M][n]
-	// holds the second derivatives by two linear predictors of a row, and Cross [M·P][n] the second
-	// derivatives by a linear predictor and a parameter.
+	// Slope [M][n] holds the derivatives in each linear predictor of each row. Curvature [M·M][n]
+	// holds the second derivatives in two linear predictors of a row, and Cross [M·P][n] the second
+	// derivatives in a linear predictor and a parameter.
 	Slope, Curvature, Cross [][]float64
-	// Gradient [P] holds the derivatives by the parameters, and Information [P·P] the second
+	// Gradient [P] holds the derivatives in the parameters, and Information [P·P] the second
 	// derivatives. Where log p depends on z through other quantities, such as cut points, Concave
-	// [P·P] is Information without the terms with second derivatives of these quantities by z. With
+	// [P·P] is Information without the terms with second derivatives of these quantities in z. With
 	// Concave in place of Information, the curvature is positive semidefinite where log p is
 	// concave in these quantities.
 	Gradient, Information, Concave []float64

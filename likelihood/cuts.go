@@ -14,7 +14,7 @@ type Cuts struct {
 	Points []float64
 
 	logTail      []float64 // log of S_k, the probability of categories above k at η = 0; nil if z is not known
-	broken, bent []float64 // first and second derivatives of log S_k by z_j, the same for all k ≥ j
+	broken, bent []float64 // first and second derivatives of log S_k in z_j, the same for all k ≥ j
 	// constant holds, for each category k between two cut points, log(1 − exp(c_{k−1} − c_k)) if
 	// the distribution function F of the latent response is logistic. Otherwise it holds log(c_k −
 	// c_{k−1}) for narrow categories.
@@ -119,7 +119,8 @@ func (c *Cuts) NewtonAt(y, eta, _ float64) (slope, curvature float64) {
 	return slope, math.Max(curvature, leastCutCurvature)
 }
 
-// BoundAt returns the sum of the bounds at the two cut points of y.
+// BoundAt returns the slope, and the sum of the curvature bounds of the two terms of log p, one for
+// each cut point of y.
 func (c *Cuts) BoundAt(y, eta, scale float64) (slope, curvature float64) {
 	slope, _ = c.NewtonAt(y, eta, scale)
 	_, w, u := c.sides(y, eta)
@@ -162,14 +163,14 @@ func (c *Cuts) Draw(eta, _ float64, random *rand.Rand) float64 {
 	return float64(pick.Func(len(p), random.Float64(), func(k int) float64 { return p[k] }))
 }
 
-// Expand implements [CategoriesAt], by the chain rule and the derivatives by cut points of
+// Expand implements [CategoriesAt], by the chain rule and the derivatives in the cut points of
 //
 //	log p = log(F(u) − F(w)),   u = c_k − η,   w = c_{k−1} − η.
 //
-// If a category has probability p at η = 0, errors of second derivatives by z grow like 1/p².
+// If a category has probability p at η = 0, errors of second derivatives in z grow like 1/p².
 func (c *Cuts) Expand(y, eta []float64, to *Expansion) {
 	cuts := len(c.Points)
-	slope, curvature := make([]float64, cuts), make([]float64, cuts*cuts) // derivatives of log p by cut points
+	slope, curvature := make([]float64, cuts), make([]float64, cuts*cuts) // derivatives of log p in the cut points
 	jacobian := c.jacobian()
 	for i, v := range y {
 		k, w, u, below, above := c.edges(v, eta[i])
@@ -217,13 +218,13 @@ func (c *Cuts) jacobian() []float64 {
 	return out
 }
 
-// byTail returns the first and the second derivative of the cut point c_k by log S_k.
+// byTail returns the first and the second derivative of the cut point c_k in log S_k.
 func (c *Cuts) byTail(k int) (first, second float64) {
 	first = -math.Exp(c.logTail[k] - c.logPDF(c.Points[k]))
 	return first, first * (1 - c.score(c.Points[k])*first)
 }
 
-// toSticks turns derivatives by cut points into derivatives by z.
+// toSticks turns derivatives in the cut points into derivatives in z.
 func (c *Cuts) toSticks(slope, curvature, jacobian []float64, to *Expansion) {
 	cuts := len(c.Points)
 	for i := range cuts {

@@ -10,7 +10,9 @@ import (
 	"github.com/transdim/vti/internal/enum"
 )
 
-// Kind is a kind of likelihood.
+// Kind is a kind of likelihood of a response y with linear predictor η. Below, σ is a noise scale,
+// α and k are shapes, φ is a precision and ω are odds, each the positive parameter that Scale
+// names. [Shape] holds ε, κ and ν.
 type Kind int
 
 const (
@@ -135,7 +137,7 @@ func (k Kind) Link() Link { return kinds[k].link }
 // may be shifted and scaled, with a noise scale σ.
 func (k Kind) Continuous() bool { return kinds[k].link == IdentityLink }
 
-// Logarithmic reports whether the kind Working is the distribution of the log of the response.
+// Logarithmic reports whether Working is the distribution of the logarithm of the response.
 func (k Kind) Logarithmic() bool { return k == LogNormalKind }
 
 // Working returns the kind of the fitted response. For a logarithmic kind this is the kind of the

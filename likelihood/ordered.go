@@ -205,7 +205,7 @@ func (c cutLink) logMeanDensity(a, b float64) float64 {
 	return base + math.Log(sum)
 }
 
-// meanNewton returns the derivative of logMeanDensity(a − t, b − t) by t at t = 0, and minus its
+// meanNewton returns the derivative of logMeanDensity(a − t, b − t) in t at t = 0, and minus its
 // second derivative.
 func (c cutLink) meanNewton(a, b float64) (slope, curvature float64) {
 	middle, half := (a+b)/2, (b-a)/2

@@ -102,8 +102,8 @@ func (poisson) newtons(y, eta, slope, curvature []float64) {
 	})
 }
 
-// LogConstant returns log p(y | log y) = y log y − y − log y!. For large y it uses three terms of
-// Stirling's series, with an error below 10⁻¹⁵ (Loader 2000).
+// LogConstant returns log p(y | η = log y) = y log y − y − log y!. For large y it uses three terms
+// of Stirling's series, with an error below 10⁻¹⁵ (Loader 2000).
 func (poisson) LogConstant(y float64) float64 {
 	const large = 100
 	switch {

@@ -27,8 +27,8 @@ func (l robust) LogKernel(y, eta, logScale *Node) *Node {
 	return Sub(logAddExp(inlier, outlier), logScale)
 }
 
-// Newton returns as curvature the mean precision of the row given its residual. The quadratic with
-// this curvature is the lower bound of log p in the EM algorithm.
+// Newton returns as curvature the expected precision of the row, inlier or outlier, given its
+// residual. The quadratic with this curvature is the lower bound of log p in the EM algorithm.
 func (l robust) Newton(y, eta, logScale *Node) (slope, curvature *Node) {
 	squares := MulScalar(Square(standardise(y, eta, logScale)), 0.5*(1-l.wide()))
 	outlier := Logistic(AddScalar(squares, l.logOutlier-l.logInlier))

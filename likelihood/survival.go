@@ -51,7 +51,7 @@ func (l weibull) Newton(y, eta, logShape *Node) (slope, curvature *Node) {
 	return slope, curvature
 }
 
-// shape returns k: 1 if the hazard is constant, and otherwise the argument.
+// shape returns k: 1 if the hazard is constant, and otherwise the argument parameter.
 func (l weibull) shape(parameter float64) float64 {
 	if l.constant {
 		return 1

@@ -7,7 +7,7 @@ import (
 	. "github.com/gomlx/gomlx/pkg/core/graph"
 )
 
-// zeroInflated is 0 with probability ω/(1 + ω), and else a Poisson count of mean exp η.
+// zeroInflated is 0 with odds ω, and else a Poisson count of mean exp η.
 type zeroInflated struct{}
 
 func (zeroInflated) LogKernel(y, eta, logOdds *Node) *Node {
@@ -72,7 +72,7 @@ func (zeroInflated) Draw(eta, odds float64, random *rand.Rand) float64 {
 	return poisson{}.Draw(eta, 1, random)
 }
 
-// hurdle is 0 with probability ω/(1 + ω), and otherwise a nonzero Poisson count of rate μ = exp η.
+// hurdle is 0 with odds ω, and otherwise a nonzero Poisson count of rate μ = exp η.
 type hurdle struct{}
 
 // leastLogRate is the log μ below which 1 − exp(−μ) is μ to all digits of float64.
