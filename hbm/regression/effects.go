@@ -4,6 +4,7 @@ import (
 	gocontext "context"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 
 	"gonum.org/v1/gonum/mat"
 
@@ -37,40 +38,69 @@ type posteriorSample struct {
 	rough      float64 // fraction of draws whose log density has a rounding error above roughRounding
 }
 
-// chooseDraws picks equally weighted draws from a weighted sample, for summaries. A regression with
-// more effects gets fewer draws.
-func (r *Regression) chooseDraws(weight []float64, seed uint64) []int {
-	count := 1 + r.quantities() - r.firstQuantity(0)
-	return weighted.Rows(weight, min(max(drawnEffects/count, fewestDraws), mostDraws), stream.Rand(seed, "hbm/resample"))
+// weightedDraws are draws of a posterior with weights, whose effective number is ess.
+type weightedDraws struct {
+	weight []float64
+	ess    float64
+	group  []int // the groups of momentDraws
+	known  int   // number of quantities that the draws hold: the first known of all quantities
+	// moments holds the draws from which the moments of these quantities are computed; nil if there
+	// are none.
+	moments *momentDraws
+	// model returns the code of the model of a draw, and its log densities under the posterior and
+	// under the approximation.
+	model func(at int) (code []int32, logP, logQ float64)
+	// held writes the hyperparameters of a draw to θ. It returns the effects that the draw holds,
+	// less their prior mean, and their prior.
+	held func(at int, mask []bool, theta []float64) (*conditional, []float64)
+	// draw writes the hyperparameters of a draw to θ. It returns all effects, less their prior
+	// mean, and their distribution; false if there is none.
+	draw func(at int, mask []bool, theta []float64, random *rand.Rand) (*conditional, []float64, bool)
 }
 
-// emptySample returns a sample with room for n draws.
-func (r *Regression) emptySample(n int) *posteriorSample {
-	if n == 0 {
-		return &posteriorSample{}
-	}
-	s := &posteriorSample{draws: mat.NewDense(n, r.quantities(), nil)}
-	if r.Frame.Reduced == nil {
-		s.replicated, s.predictors = mat.NewDense(n, len(r.newCheck().names), nil), r.newKept(n)
-	}
-	return s
-}
-
-// sample draws the effects of all levels given weighted draws of the other coordinates, whose
-// effective size is ess.
-func (r *Regression) sample(ctx gocontext.Context, weighted vti.WeightedSample, ess float64, seed uint64) (*posteriorSample, error) {
-	rows := r.chooseDraws(weighted.Weight, seed)
-	s := r.emptySample(len(rows))
-	s.moments, s.ess = r.momentsOfSample(weighted, seed), ess
-	for _, i := range rows {
-		s.codes = append(s.codes, weighted.Codes[i])
-		s.logP, s.logQ = append(s.logP, weighted.LogP[i]), append(s.logQ, weighted.LogQ[i])
+// drawsOf returns the weighted draws of all coordinates, whose effective number is ess. They hold
+// population effects, standard deviations, and the effects of the groupings that come before the
+// inner grouping (whose effects are integrated out).
+func (r *Regression) drawsOf(s vti.WeightedSample, ess float64, seed uint64) weightedDraws {
+	groups := len(r.groups)
+	if r.inner != nil {
+		groups = slices.Index(r.groups, r.inner)
 	}
 	complete := r.completion()
-	return s, r.fillDraws(ctx, s, seed, func(k int, mask []bool, theta []float64, random *rand.Rand) (*conditional, []float64, bool) {
-		copy(theta, weighted.Theta.RawRowView(rows[k]))
-		return complete(mask, theta, random)
-	})
+	d := weightedDraws{
+		weight: s.Weight, ess: ess, group: s.Dependent(), known: r.firstQuantity(groups),
+		model: func(at int) ([]int32, float64, float64) { return s.Codes[at], s.LogP[at], s.LogQ[at] },
+		held: func(at int, mask []bool, theta []float64) (*conditional, []float64) {
+			copy(theta, s.Theta.RawRowView(at))
+			prior, _, effects := r.joint().effectsAt(mask, theta)
+			return prior, effects
+		},
+		draw: func(at int, mask []bool, theta []float64, random *rand.Rand) (*conditional, []float64, bool) {
+			copy(theta, s.Theta.RawRowView(at))
+			return complete(mask, theta, random)
+		},
+	}
+	d.moments = r.momentsOf(d, seed)
+	return d
+}
+
+// sample chooses equally weighted draws, for summaries, and draws the effects of all levels. A
+// regression with more effects gets fewer draws.
+func (r *Regression) sample(ctx gocontext.Context, d weightedDraws, seed uint64) (*posteriorSample, error) {
+	count := 1 + r.quantities() - r.firstQuantity(0)
+	rows := weighted.Rows(d.weight, min(max(drawnEffects/count, fewestDraws), mostDraws), stream.Rand(seed, "hbm/resample"))
+	if len(rows) == 0 {
+		return &posteriorSample{}, nil
+	}
+	s := &posteriorSample{moments: d.moments, ess: d.ess, draws: mat.NewDense(len(rows), r.quantities(), nil)}
+	if r.Frame.Reduced == nil {
+		s.replicated, s.predictors = mat.NewDense(len(rows), len(r.newCheck().names), nil), r.newKept(len(rows))
+	}
+	for _, at := range rows {
+		code, logP, logQ := d.model(at)
+		s.codes, s.logP, s.logQ = append(s.codes, code), append(s.logP, logP), append(s.logQ, logQ)
+	}
+	return s, r.fillDraws(ctx, s, d, rows, seed)
 }
 
 // completion returns a function that draws the effects of the inner grouping (with the most
@@ -99,11 +129,9 @@ func (r *Regression) completion() func(mask []bool, theta []float64, random *ran
 	}
 }
 
-// fillDraws fills in the draws of a sample. For draw k, the function draw writes the
-// hyperparameters into theta, and returns all effects, less their prior mean, with their
-// distribution.
-func (r *Regression) fillDraws(ctx gocontext.Context, s *posteriorSample, seed uint64, draw func(k int, mask []bool, theta []float64, random *rand.Rand) (*conditional, []float64, bool)) error {
-	n := len(s.codes)
+// fillDraws fills in the draws of a sample, which are the given rows of weighted draws.
+func (r *Regression) fillDraws(ctx gocontext.Context, s *posteriorSample, d weightedDraws, rows []int, seed uint64) error {
+	n := len(rows)
 	rough := make([]int, (n+drawChunk-1)/drawChunk)
 	err := parallel.Do(len(rough), func(c int) error {
 		random, check, theta := stream.Rand(seed, fmt.Sprintf("hbm/effects/%d", c)), r.newCheck(), make([]float64, r.Dim())
@@ -112,7 +140,7 @@ func (r *Regression) fillDraws(ctx gocontext.Context, s *posteriorSample, seed u
 				return fmt.Errorf("drawing effects stopped after %d of %d draws: %w", k, n, err)
 			}
 			mask := r.space.masks[r.index(s.codes[k])]
-			conditional, effects, ok := draw(k, mask, theta, random)
+			conditional, effects, ok := d.draw(rows[k], mask, theta, random)
 			if !ok {
 				return fmt.Errorf("%s: the precision of the effects given the standard deviations is not positive definite: rescale the columns", r.Frame.Path)
 			}

@@ -9,8 +9,6 @@ import (
 	"path/filepath"
 	"time"
 
-	"gonum.org/v1/gonum/mat"
-
 	"github.com/transdim/vti"
 	"github.com/transdim/vti/gpu"
 	"github.com/transdim/vti/hbm"
@@ -215,7 +213,7 @@ func (p *PlateModel) answer(ctx gocontext.Context, posterior *hbm.Posterior, cer
 	if err != nil {
 		return err
 	}
-	sample, err := p.sample(ctx, plateDraws{c.Sample, nil, c.Weight}, c.ESS, *result.Seed)
+	sample, err := p.sample(ctx, c.Sample, nil, c.Weight, c.ESS, *result.Seed)
 	if err != nil {
 		return err
 	}
@@ -238,58 +236,29 @@ func (r *Regression) finishFamily(ctx gocontext.Context, result *Result, sample 
 	return r.writeResult(result, sample)
 }
 
-// plateDraws holds weighted draws of all latent variables.
-type plateDraws struct {
-	*hbm.Draws
-	codes  [][]int32 // the code of the model of each draw; nil if there is one model
-	weight []float64
-}
-
-func (d plateDraws) code(at, sites int) []int32 {
-	if d.codes == nil {
-		return make([]int32, sites)
-	}
-	return d.codes[at]
-}
-
-func (d plateDraws) value(at int) func(v *hbm.Variable) []float64 {
-	return func(v *hbm.Variable) []float64 { return d.Of(v, at) }
-}
-
-// sample draws all quantities in the units of the table. The effective number of draws is ess.
-func (p *PlateModel) sample(ctx gocontext.Context, draws plateDraws, ess float64, seed uint64) (*posteriorSample, error) {
+// sample draws all quantities in the units of the table, given weighted draws of all latent
+// variables, whose effective number is ess. The argument codes holds the code of the model of each
+// draw; nil if there is one model.
+func (p *PlateModel) sample(ctx gocontext.Context, draws *hbm.Draws, codes [][]int32, weight []float64, ess float64, seed uint64) (*posteriorSample, error) {
 	r := p.regression
-	rows := r.chooseDraws(draws.weight, seed)
-	s := r.emptySample(len(rows))
-	if len(rows) == 0 {
-		return s, nil
-	}
-	s.moments, s.ess = p.momentsOfDraws(draws, seed), ess
-	for _, at := range rows {
-		s.codes = append(s.codes, draws.code(at, len(r.space.cards)))
+	d := weightedDraws{weight: weight, ess: ess, known: r.quantities()}
+	d.model = func(at int) ([]int32, float64, float64) {
+		code := make([]int32, len(r.space.cards))
+		if codes != nil {
+			code = codes[at]
+		}
 		// A draw combines effects of levels from several draws of the family: it has no density.
-		s.logP, s.logQ = append(s.logP, math.NaN()), append(s.logQ, math.NaN())
+		return code, math.NaN(), math.NaN()
 	}
-	return s, r.fillDraws(ctx, s, seed, func(k int, mask []bool, theta []float64, _ *rand.Rand) (*conditional, []float64, bool) {
-		prior, effects := p.effectsAt(draws.value(rows[k]), mask, theta)
+	d.held = func(at int, mask []bool, theta []float64) (*conditional, []float64) {
+		return p.effectsAt(func(v *hbm.Variable) []float64 { return draws.Of(v, at) }, mask, theta)
+	}
+	d.draw = func(at int, mask []bool, theta []float64, _ *rand.Rand) (*conditional, []float64, bool) {
+		prior, effects := d.held(at, mask, theta)
 		return prior, effects, true
-	})
-}
-
-// momentsOfDraws returns all weighted draws of all quantities, for their means and standard
-// deviations.
-func (p *PlateModel) momentsOfDraws(draws plateDraws, seed uint64) *momentDraws {
-	r := p.regression
-	rows, kept := r.momentRows(draws.weight, seed)
-	m := &momentDraws{weight: kept, known: r.quantities()}
-	m.value = mat.NewDense(len(rows), m.known, nil)
-	theta := make([]float64, r.Dim())
-	for k, at := range rows {
-		mask := r.space.masks[r.index(draws.code(at, len(r.space.cards)))]
-		prior, effects := p.effectsAt(draws.value(at), mask, theta)
-		r.quantitiesOf(prior, effects, mask, theta, m.value.RawRowView(k))
 	}
-	return m
+	d.moments = r.momentsOf(d, seed)
+	return r.sample(ctx, d, seed)
 }
 
 // effectsAt returns the effects, less their prior mean, at the values of latent variables that

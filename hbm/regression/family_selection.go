@@ -113,7 +113,7 @@ func (s *selected) fill(ctx gocontext.Context, device *gpu.Device, c *vti.Certif
 	if err != nil {
 		return nil, err
 	}
-	sample, err := s.sample(ctx, plateDraws{values, c.Sample.Codes, c.Sample.Weight}, c.ESS, *result.Seed)
+	sample, err := s.sample(ctx, values, c.Sample.Codes, c.Sample.Weight, c.ESS, *result.Seed)
 	if err != nil {
 		return nil, err
 	}

@@ -120,29 +120,21 @@ func (r *Regression) quantitiesOf(conditional *conditional, effects []float64, m
 	return response
 }
 
-// momentsOfSample finds the moments of the quantities that weighted draws have as coordinates:
-// population effects, standard deviations, and the effects of the groupings that come before the
-// inner grouping (whose effects are integrated out).
-func (r *Regression) momentsOfSample(sample vti.WeightedSample, seed uint64) *momentDraws {
-	known := len(r.groups)
-	if r.inner != nil {
-		known = slices.Index(r.groups, r.inner)
-	}
-	rows, kept := r.momentRows(sample.Weight, seed)
-	m := &momentDraws{weight: kept, known: r.firstQuantity(known)}
-	if len(rows) == 0 || m.known == 0 {
+// momentsOf finds the moments of the quantities that weighted draws hold.
+func (r *Regression) momentsOf(d weightedDraws, seed uint64) *momentDraws {
+	rows, kept := r.momentRows(d.weight, seed)
+	if len(rows) == 0 || d.known == 0 {
 		return nil
 	}
-	m.value = mat.NewDense(len(rows), m.known, nil)
-	dependent := sample.Dependent()
-	e, theta, all := r.joint(), make([]float64, r.Dim()), make([]float64, r.quantities())
-	for k, i := range rows {
-		if dependent != nil {
-			m.group = append(m.group, dependent[i])
+	m := &momentDraws{weight: kept, known: d.known, value: mat.NewDense(len(rows), d.known, nil)}
+	theta, all := make([]float64, r.Dim()), make([]float64, r.quantities())
+	for k, at := range rows {
+		if d.group != nil {
+			m.group = append(m.group, d.group[at])
 		}
-		copy(theta, sample.Theta.RawRowView(i))
-		mask := r.space.masks[r.index(sample.Codes[i])]
-		prior, _, effects := e.effectsAt(mask, theta)
+		code, _, _ := d.model(at)
+		mask := r.space.masks[r.index(code)]
+		prior, effects := d.held(at, mask, theta)
 		r.quantitiesOf(prior, effects, mask, theta, all)
 		copy(m.value.RawRowView(k), all)
 	}
@@ -177,7 +169,7 @@ func (m *momentDraws) sharp(quantities int) bool {
 // deviations of groups: weights can be reliable although their products with squares are not.
 func (r *Regression) unresolved(sample vti.WeightedSample, seed uint64) string {
 	heavy := func(c coordinate) bool { return c.kind == sdCoordinate && c.prior == HalfCauchySD }
-	m := r.momentsOfSample(sample, seed)
+	m := r.drawsOf(sample, 0, seed).moments
 	if m == nil || slices.ContainsFunc(r.coordinates, heavy) {
 		return ""
 	}

@@ -110,7 +110,7 @@ func (r *Regression) Run(ctx gocontext.Context, device *gpu.Device, cfg Run) (*R
 		result.ELBO = new(Figure(-training.Loss()))
 	}
 	result.Steps, result.Weights, result.Work = answer.Posterior.Steps(), answer.Posterior.Weights(), answer.Work
-	sample, err := r.sample(ctx, certificate.Sample, certificate.ESS, fit.Seed)
+	sample, err := r.sample(ctx, r.drawsOf(certificate.Sample, certificate.ESS, fit.Seed), fit.Seed)
 	if err != nil {
 		return nil, err
 	}

@@ -80,19 +80,18 @@ func (f *integral) fill(ctx gocontext.Context, result *Result) (*posteriorSample
 func (f *integral) sample(ctx gocontext.Context) (*posteriorSample, error) {
 	r, d := f.r, f.draws
 	if !r.Frame.Response.Conjugate() {
-		return r.sample(ctx, f.outerSample(), f.ESS, f.seed)
+		return r.sample(ctx, r.drawsOf(f.outerSample(), f.ESS, f.seed), f.seed)
 	}
-	rows := r.chooseDraws(d.weight, f.seed)
-	s := r.emptySample(len(rows))
-	s.moments, s.ess = f.moments, f.ESS
-	for _, row := range rows {
-		m, at := d.model[row], d.place[row]
-		s.codes = append(s.codes, m.code)
-		s.logP, s.logQ = append(s.logP, m.logPrior+m.sample.LogDensity[at]), append(s.logQ, m.logPrior+m.sample.LogProposal[at])
-	}
-	return s, r.fillDraws(ctx, s, f.seed, func(k int, _ []bool, theta []float64, random *rand.Rand) (*conditional, []float64, bool) {
-		return r.joint().drawAt(d.model[rows[k]], d.place[rows[k]], theta, random)
-	})
+	return r.sample(ctx, weightedDraws{
+		weight: d.weight, ess: f.ESS, moments: f.moments,
+		model: func(at int) ([]int32, float64, float64) {
+			m, place := d.model[at], d.place[at]
+			return m.code, m.logPrior + m.sample.LogDensity[place], m.logPrior + m.sample.LogProposal[place]
+		},
+		draw: func(at int, _ []bool, theta []float64, random *rand.Rand) (*conditional, []float64, bool) {
+			return r.joint().drawAt(d.model[at], d.place[at], theta, random)
+		},
+	}, f.seed)
 }
 
 // outerSample returns the draws of hyperparameters and outer effects of all models. Draws of outer
