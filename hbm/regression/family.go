@@ -217,23 +217,21 @@ func (p *PlateModel) answer(ctx gocontext.Context, posterior *hbm.Posterior, cer
 	if err != nil {
 		return err
 	}
-	r.fill(result, &vti.Certificate{Verdict: c.Verdict, KHat: c.KHat, ESS: c.ESS, Draws: c.Draws, ModelsChecked: 1, Reasons: c.Reasons, LogEvidence: c.LogEvidence, LogEvidenceSE: c.LogEvidenceSE}, sample)
+	certificate := &vti.Certificate{Verdict: c.Verdict, KHat: c.KHat, ESS: c.ESS, Draws: c.Draws, ModelsChecked: 1, Reasons: c.Reasons, LogEvidence: c.LogEvidence, LogEvidenceSE: c.LogEvidenceSE}
+	if err := r.fill(ctx, result, certificate, sample); err != nil {
+		return err
+	}
 	return r.finishFamily(ctx, result, sample, c.ESS, clock)
 }
 
 // finishFamily compares an answer of ess effective draws with the answer by integrals, if there is
-// one, checks the model, and writes the result.
+// one, and writes the result.
 func (r *Regression) finishFamily(ctx gocontext.Context, result *Result, sample *posteriorSample, ess float64, clock *run.Clock) error {
 	if err := r.compareExact(ctx, ess, result); err != nil {
 		return err
 	}
-	var err error
-	if result.ModelCheck, err = r.checkModel(ctx, sample, *result.Seed); err != nil {
-		return err
-	}
 	clock.Certified()
-	result.Seconds = clock.Seconds()
-	return r.writeResult(result, sample)
+	return r.writeResult(result, sample, clock)
 }
 
 // sample draws all quantities in the units of the table, given weighted draws of all latent

@@ -117,8 +117,7 @@ func (s *selected) fill(ctx gocontext.Context, device *gpu.Device, c *vti.Certif
 	if err != nil {
 		return nil, err
 	}
-	s.regression.fill(result, c, sample)
-	return sample, nil
+	return sample, s.regression.fill(ctx, result, c, sample)
 }
 
 // openSelection writes the answer of a family that was trained on simulated tables to a result, and

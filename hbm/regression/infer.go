@@ -38,9 +38,6 @@ func (r *Regression) inferSelection(ctx gocontext.Context, device *gpu.Device, c
 	if err != nil {
 		return nil, err
 	}
-	if result.ModelCheck, err = r.checkModel(ctx, sample, cfg.Seed); err != nil {
-		return nil, err
-	}
 	return result, r.finishInfer(result, sample, clock)
 }
 
@@ -65,8 +62,7 @@ func (r *Regression) answerIntegral(ctx gocontext.Context, result *Result, clock
 func (r *Regression) finishInfer(result *Result, sample *posteriorSample, clock *run.Clock) error {
 	r.lowerUnlike(result, sample)
 	clock.Certified()
-	result.Seconds = clock.Seconds()
-	return r.writeResult(result, sample)
+	return r.writeResult(result, sample, clock)
 }
 
 // lowerUnlike makes an amortized answer at most doubtful if its table is unlike training tables.

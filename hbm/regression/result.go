@@ -1,6 +1,7 @@
 package regression
 
 import (
+	gocontext "context"
 	"math"
 	"slices"
 	"strconv"
@@ -177,7 +178,8 @@ func (r *Result) ExitStatus() int {
 // listedModels bounds the number of models that a result lists, unless AllModels is set.
 const listedModels = 1000
 
-func (r *Regression) fill(result *Result, c *vti.Certificate, s *posteriorSample) {
+// fill writes a certificate and a sample to a result, and checks the model.
+func (r *Regression) fill(ctx gocontext.Context, result *Result, c *vti.Certificate, s *posteriorSample) (err error) {
 	result.Certificate = &Certificate{
 		Verdict: c.Verdict, KHat: Figure(c.KHat), ESS: Figure(c.ESS), Draws: c.Draws, ModelsChecked: c.ModelsChecked, Reasons: c.Reasons,
 	}
@@ -189,6 +191,8 @@ func (r *Regression) fill(result *Result, c *vti.Certificate, s *posteriorSample
 	if r.Options.Select {
 		r.fillSelection(result, c)
 	}
+	result.ModelCheck, err = r.checkModel(ctx, s, *result.Seed)
+	return err
 }
 
 // fillSample writes a sample into a result.

@@ -114,15 +114,13 @@ func (r *Regression) Run(ctx gocontext.Context, device *gpu.Device, cfg Run) (*R
 	if err != nil {
 		return nil, err
 	}
-	r.fill(result, certificate, sample)
-	if result.ModelCheck, err = r.checkModel(ctx, sample, fit.Seed); err != nil {
+	if err := r.fill(ctx, result, certificate, sample); err != nil {
 		return nil, err
 	}
 	if !r.Frame.Response.Conjugate() && r.inner != nil {
 		r.noteLoss(r.quadratureLoss(certificate.Sample, fit.Seed), result)
 	}
-	result.Seconds = clock.Seconds()
-	return result, r.writeResult(result, sample)
+	return result, r.writeResult(result, sample, clock)
 }
 
 // MarginalFamily is the name of the family of [Regression.Run]: the effects of the largest grouping
@@ -138,9 +136,10 @@ func (r *Regression) newResult(device *gpu.Device, seed uint64, family, dir stri
 	return result
 }
 
-// writeResult completes a result. It writes draws, tables and fitted rows to the run directory, if
-// there is one.
-func (r *Regression) writeResult(result *Result, s *posteriorSample) error {
+// writeResult completes the result of a run that ends now. It writes draws, tables and fitted rows
+// to the run directory, if there is one.
+func (r *Regression) writeResult(result *Result, s *posteriorSample, clock *run.Clock) error {
+	result.Seconds = clock.Seconds()
 	r.describe(result, s)
 	if result.RunDir == "" {
 		return nil

@@ -36,8 +36,7 @@ func (r *Regression) runIntegral(ctx gocontext.Context, device *gpu.Device, cfg 
 	if err != nil {
 		return nil, err
 	}
-	result.Seconds = clock.Seconds()
-	return result, r.writeResult(result, sample)
+	return result, r.writeResult(result, sample, clock)
 }
 
 // integration returns the name of the method by which effects are integrated out.
@@ -71,9 +70,7 @@ func (f *integral) fill(ctx gocontext.Context, result *Result) (*posteriorSample
 		defer func() { r.noteLoss(loss, result) }()
 	}
 	c.Sort()
-	r.fill(result, c, sample)
-	result.ModelCheck, err = r.checkModel(ctx, sample, f.seed)
-	return sample, err
+	return sample, r.fill(ctx, result, c, sample)
 }
 
 // sample draws a model and its hyperparameters by their weights, and all effects given these.
