@@ -28,7 +28,6 @@ const looFile = "loo.csv"
 
 // Checked is the object that vti check prints as JSON.
 type Checked struct {
-	Schema string `json:"schema"`
 	RunDir string `json:"run_dir"`
 	// ModelCheck is the model check of the run, which uses data simulated from the posterior.
 	ModelCheck  *modelcheck.Report   `json:"model_check,omitempty"`
@@ -38,8 +37,7 @@ type Checked struct {
 
 // Ranking is the object that vti loo prints as JSON.
 type Ranking struct {
-	Schema string           `json:"schema"`
-	Runs   []predict.Ranked `json:"runs"`
+	Runs []predict.Ranked `json:"runs"`
 }
 
 // Check returns the command vti check.
@@ -79,7 +77,7 @@ func checkRun(a *shell.App, cmd *cobra.Command, all application.Registry, dir st
 	if err := rundir.ReadResult(dir, &stored); err != nil {
 		return err
 	}
-	result := &Checked{Schema: shell.SchemaOf("check"), RunDir: dir, ModelCheck: stored.ModelCheck}
+	result := &Checked{RunDir: dir, ModelCheck: stored.ModelCheck}
 	if run.Page.Predictor != nil {
 		rows, err := run.OwnRows()
 		if err != nil {
@@ -93,7 +91,7 @@ func checkRun(a *shell.App, cmd *cobra.Command, all application.Registry, dir st
 	if err := rundir.WriteJSON(filepath.Join(dir, predict.CheckFile), result); err != nil {
 		return shell.Failed(err)
 	}
-	return a.Answer(asJSON, result, func() { printChecked(a.Text, result) })
+	return a.Answer(asJSON, shell.Described{Schema: "check", Object: result}, func() { printChecked(a.Text, result) })
 }
 
 // leaveOneOut computes leave-one-out cross-validation of a run and writes the values of each row to
@@ -248,7 +246,7 @@ func runLoo(a *shell.App, cmd *cobra.Command, all application.Registry, dirs []s
 	if err != nil {
 		return err
 	}
-	return a.Answer(f.json, Ranking{shell.SchemaOf("loo"), list}, func() { printRanking(a.Text, list) })
+	return a.Answer(f.json, shell.Described{Schema: "loo", Object: Ranking{list}}, func() { printRanking(a.Text, list) })
 }
 
 func printRanking(w io.Writer, list []predict.Ranked) {

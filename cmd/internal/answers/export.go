@@ -25,7 +25,6 @@ import (
 
 // Exported is the object that vti export prints as JSON.
 type Exported struct {
-	Schema string   `json:"schema"`
 	RunDir string   `json:"run_dir"`
 	Format string   `json:"format"`
 	File   string   `json:"file"`
@@ -127,8 +126,8 @@ func exportRun(a *shell.App, ctx context.Context, all application.Registry, dir,
 	if err := w.Close(); err != nil {
 		return shell.Failed(err)
 	}
-	result := Exported{Schema: shell.SchemaOf("export"), RunDir: dir, Format: "arviz", File: out, Groups: e.groups, Chains: chains, Draws: len(chosen) / chains}
-	return a.Answer(asJSON, result, func() {
+	result := Exported{RunDir: dir, Format: "arviz", File: out, Groups: e.groups, Chains: chains, Draws: len(chosen) / chains}
+	return a.Answer(asJSON, shell.Described{Schema: "export", Object: result}, func() {
 		fmt.Fprintf(a.Text, "%s holds %s: %s of %s\n\n", out, strings.Join(e.groups, ", "), english.Count(result.Chains, "chain"), english.Count(result.Draws, "draw"))
 		fmt.Fprintf(a.Text, "  import arviz as az, xarray as xr\n  run = az.from_datatree(xr.open_datatree(%q, engine=\"zarr\"))\n", out)
 		fmt.Fprint(a.Text, "  az.summary(run); az.plot_forest(run)\n")

@@ -41,6 +41,6 @@ func exportText(a *shell.App, all application.Registry, dir, format, out string,
 	}); err != nil {
 		return shell.Failed(err)
 	}
-	result := Exported{Schema: shell.SchemaOf("export"), RunDir: dir, Format: format, File: out}
-	return a.Answer(asJSON, result, func() { fmt.Fprintf(a.Text, "%s holds the graph of %s\n", out, dir) })
+	result := Exported{RunDir: dir, Format: format, File: out}
+	return a.Answer(asJSON, shell.Described{Schema: "export", Object: result}, func() { fmt.Fprintf(a.Text, "%s holds the graph of %s\n", out, dir) })
 }

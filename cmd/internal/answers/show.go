@@ -81,8 +81,7 @@ type listedRun struct {
 
 // Listing is the object that vti runs prints as JSON.
 type Listing struct {
-	Schema string      `json:"schema"`
-	Runs   []listedRun `json:"runs"`
+	Runs []listedRun `json:"runs"`
 }
 
 // Runs returns the command vti runs.
@@ -135,7 +134,7 @@ func listRuns(a *shell.App, all application.Registry, dir string, asJSON bool) e
 		list = append(list, one)
 	}
 	slices.SortStableFunc(list, func(x, y listedRun) int { return y.Started.Compare(x.Started) })
-	return a.Answer(asJSON, Listing{shell.SchemaOf("runs"), list}, func() { printRuns(a.Text, dir, list) })
+	return a.Answer(asJSON, shell.Described{Schema: "runs", Object: Listing{list}}, func() { printRuns(a.Text, dir, list) })
 }
 
 func printRuns(w io.Writer, dir string, list []listedRun) {
