@@ -3,7 +3,6 @@ package amortize
 import (
 	"fmt"
 	"math"
-	"slices"
 
 	. "github.com/gomlx/gomlx/pkg/core/graph"
 	"github.com/gomlx/gomlx/pkg/core/tensors"
@@ -11,6 +10,7 @@ import (
 	"gonum.org/v1/gonum/stat"
 
 	"github.com/transdim/vti"
+	"github.com/transdim/vti/internal/apply"
 )
 
 // A network may be nearly right at its start. Its gradients are then mostly noise, but Adam still
@@ -59,7 +59,7 @@ func (a *Network) consider() error {
 	}
 	a.best.last = finiteMean(losses)
 	if a.best.losses != nil {
-		gains := onlyFinite(floats.SubTo(make([]float64, len(losses)), a.best.losses, losses))
+		gains := apply.Keep(floats.SubTo(make([]float64, len(losses)), a.best.losses, losses), finite)
 		mean, sd := stat.MeanStdDev(gains, nil)
 		margin := 0.0
 		if a.best.step == 0 {
@@ -100,8 +100,4 @@ func (a *Network) beginBest() error {
 	return err
 }
 
-func finiteMean(values []float64) float64 { return stat.Mean(onlyFinite(values), nil) }
-
-func onlyFinite(values []float64) []float64 {
-	return slices.DeleteFunc(slices.Clone(values), func(v float64) bool { return !finite(v) })
-}
+func finiteMean(values []float64) float64 { return stat.Mean(apply.Keep(values, finite), nil) }

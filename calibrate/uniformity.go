@@ -47,8 +47,7 @@ const (
 // NewUniformity compares ranks of parameters of one kind with the uniform distribution on [0, 1].
 func NewUniformity(kind string, ranks []float64) *Uniformity {
 	u := &Uniformity{Kind: kind, Count: len(ranks), Histogram: make([]int, bins)}
-	sorted := slices.Clone(ranks)
-	slices.Sort(sorted)
+	sorted := slices.Sorted(slices.Values(ranks))
 	for _, r := range sorted {
 		u.Histogram[min(bins-1, int(r*bins))]++
 	}

@@ -107,13 +107,7 @@ func spread(s *sample) float64 {
 
 // zeros returns the share of responses that are 0.
 func zeros(s *sample) float64 {
-	count := 0
-	for _, y := range s.y {
-		if y == 0 {
-			count++
-		}
-	}
-	return float64(count) / float64(len(s.y))
+	return float64(floats.Count(func(y float64) bool { return y == 0 }, s.y)) / float64(len(s.y))
 }
 
 // serial returns the lag-1 correlation of the clipped residuals.
