@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/transdim/vti/internal/apply"
+	"github.com/transdim/vti/internal/distinct"
 	"github.com/transdim/vti/internal/logsum"
 	"github.com/transdim/vti/internal/verdict"
 	"github.com/transdim/vti/space"
@@ -29,45 +30,50 @@ func (e *Engine) Visit() *Visited { return &Visited{Engine: e, position: map[str
 func (x *Visited) Len() int { return len(x.codes) }
 
 // Add evaluates the new models among codes and returns the position of each code. progress is
-// called with the number of evidences done.
+// called with the number of evidences done. If there is an error, for example because the time is
+// over, no model is added.
 func (x *Visited) Add(ctx context.Context, codes [][]int32, progress func(done int)) (positions []int, err error) {
-	first := len(x.codes)
+	var fresh [][]int32
 	for _, code := range codes {
 		key := space.Key(code)
 		at, known := x.position[key]
 		if !known {
-			at = len(x.codes)
+			at = len(x.codes) + len(fresh)
 			x.position[key] = at
-			x.codes = append(x.codes, slices.Clone(code))
+			fresh = append(fresh, slices.Clone(code))
 		}
 		positions = append(positions, at)
 	}
-	fresh := x.codes[first:]
-	logPrior, err := x.LogPrior(fresh)
+	logPrior, evidence, err := x.evaluate(ctx, fresh, progress)
 	if err != nil {
+		for _, code := range fresh {
+			delete(x.position, space.Key(code))
+		}
 		return nil, err
 	}
-	x.logPrior = append(x.logPrior, logPrior...)
-	evidence := slices.Repeat([]Evidence{Closed(math.Inf(-1))}, len(fresh))
-	var possible [][]int32
-	var possibleIndices []int
-	for i, code := range fresh {
-		if !math.IsInf(logPrior[i], -1) {
-			possible, possibleIndices = append(possible, code), append(possibleIndices, i)
-		}
-	}
-	found, err := x.evidences(ctx, possible, progress)
-	if err != nil {
-		return nil, err
-	}
-	for k, value := range found {
-		if math.IsNaN(value.Log) || math.IsInf(value.Log, 1) {
-			return nil, fmt.Errorf("log evidence of model %v: got %v, want a number", possible[k], value.Log)
-		}
-		evidence[possibleIndices[k]] = value
-	}
-	x.evidence = append(x.evidence, evidence...)
+	x.codes, x.logPrior, x.evidence = append(x.codes, fresh...), append(x.logPrior, logPrior...), append(x.evidence, evidence...)
 	return positions, nil
+}
+
+// evaluate returns the log prior probabilities and the evidences of models. Models that the prior
+// excludes have a log evidence of −Inf.
+func (e *Engine) evaluate(ctx context.Context, codes [][]int32, progress func(done int)) (logPrior []float64, evidence []Evidence, err error) {
+	if logPrior, err = e.LogPrior(codes); err != nil {
+		return nil, nil, err
+	}
+	evidence = slices.Repeat([]Evidence{Closed(math.Inf(-1))}, len(codes))
+	possible := apply.Where(len(codes), func(i int) bool { return !math.IsInf(logPrior[i], -1) })
+	found, err := e.evidences(ctx, distinct.At(codes, possible), progress)
+	if err != nil {
+		return nil, nil, err
+	}
+	for k, i := range possible {
+		if value := found[k].Log; math.IsNaN(value) || math.IsInf(value, 1) {
+			return nil, nil, fmt.Errorf("log evidence of model %v: got %v, want a number", codes[i], value)
+		}
+		evidence[i] = found[k]
+	}
+	return logPrior, evidence, nil
 }
 
 // logMass returns log p(m) p(y | m) of the model at a position.
