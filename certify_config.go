@@ -23,8 +23,8 @@ type CertifyConfig struct {
 	// stands for 65,536. In larger spaces models are drawn from q(m), and models and parameters are
 	// weighted jointly.
 	MaxModels int
-	// Draws is the number of draws in addition to the first draws of every model; 0 stands for
-	// 262,144. Tempered chains, if needed, run for at most one iteration per 32 draws.
+	// Draws is the number of draws in addition to the first draws, an equal number for every model;
+	// 0 stands for 262,144. Tempered chains, if needed, run for at most one iteration per 32 draws.
 	Draws int
 	// Tolerance is the standard error at which drawing stops early: when no probability of a model
 	// has a larger one, and no log evidence of the ten most probable models has more than five

@@ -44,8 +44,8 @@ func evenAllocation(logPrior []float64) []int {
 // tally is the state of an importance sampler for one model.
 type tally struct {
 	logWeights []float64
-	// components holds the control variates of the draws, in the order of the draws. It is empty
-	// unless all draws come from the flow alone.
+	// components holds the control variates of the draws (reference.components), in the order of
+	// the draws. It is empty unless all draws come from the flow alone.
 	components []float64
 	changed    bool // whether draws were added since the last estimate
 	estimated  models.Evidence

@@ -20,7 +20,7 @@ import (
 
 // stepGraph builds the graph of one training step, which changes variables. inputs holds the inputs
 // of a BatchedFlow. For learners (a q(m) with its own rule, or a surrogate) it returns codes [B,S],
-// rewards [B], movement, and whether to learn (1 or 0).
+// rewards [B], the result of the function movement, and whether to learn (1 or 0).
 func (t *trainer) stepGraph(ctx *Context, g *Graph, inputs []*Node) []*Node {
 	cfg, target := &t.config, t.Target
 	sp := target.Space()
