@@ -45,10 +45,10 @@ func (c *Certificate) EvidenceText() string {
 	return fmt.Sprintf("%.2f ± %.2g", c.LogEvidence, c.LogEvidenceSE)
 }
 
-// MissedByWeights describes by how much the log evidence of weights, importance weights of draws
-// from a flow, falls short of the log evidence of modes, draws around the modes that a search
-// found. It returns "" if it does not, to within the errors. Weights estimate too little evidence
-// where the flow misses a mode.
+// MissedByWeights compares two certificates: the argument weights, by importance weights of draws
+// from a flow, and the argument modes, by draws around modes that a search found. It describes by
+// how much the log evidence by weights falls short, or returns "" if the shortfall is within the
+// errors. Weights estimate too little evidence where the flow misses a mode.
 func MissedByWeights(modes, weights *Certificate) string {
 	margin := agreeingEvidence + agreeingErrors*math.Hypot(modes.LogEvidenceSE, weights.LogEvidenceSE)
 	if less := modes.LogEvidence - weights.LogEvidence; less > margin {

@@ -31,9 +31,9 @@ const (
 	// checkingRHat and checkingESS are the R-hat and the number of effective draws at which the
 	// tempered chains end, which check the answer.
 	checkingRHat, checkingESS = 1.03, 400
-	// Chains that would take longer than longShare of the remaining time end there, and the
-	// tempered chains that check them after lastShare of the rest: an answer of chains that are too
-	// short says so, and is better than none.
+	// Chains end at the latest after the share longShare of the remaining time. The tempered chains
+	// that check them end after the share lastShare of the rest. An answer from chains that are too
+	// short says so, and is better than no answer.
 	longShare, lastShare = 2.0 / 3, 0.9
 )
 
@@ -44,11 +44,12 @@ func (e *Engine) MayBear() bool {
 	return e.Known.BirthDeath != nil && masks
 }
 
-// Births certifies by chains over models that add members (births) and remove members (deaths). A
-// second set of such chains, tempered and with independent random numbers, checks them: the answer
-// is confirmed if the two sets agree. In each set half of the chains start from the prior, and half
-// from models of the largest size. The evidence is Σ p(m) p(y | m) over the models m that the
-// tempered chains visited, divided by the share of these models in the untempered chains.
+// Births certifies by chains over models that add members of a model, such as predictors (births),
+// and remove them (deaths). A second set of such chains, tempered and with independent random
+// numbers, checks them: the answer is confirmed if the two sets agree. In each set half of the
+// chains start from the prior, and half from models of the largest size. The evidence is Σ p(m) p(y
+// | m) over the models m that the tempered chains visited, divided by the share of these models in
+// the untempered chains.
 func (x *Visited) Births(ctx context.Context, cfg Config) (*Certificate, error) {
 	process := x.Known.BirthDeath(cfg.Found)
 	limited, cancel := budget.Share(ctx, longShare)
@@ -107,9 +108,9 @@ func (e *Engine) birthChains(ctx context.Context, process rjmcmc.Collapsed, cfg 
 	}, rHat, enough, func(*rjmcmc.Result) bool { return true })
 }
 
-// birthCertificate returns the certificate of chains. Its evidence comes from the models that a
-// second set of chains, the argument other, visited. If the R-hat of chains is above the argument
-// mixed, the verdict says that they have not mixed.
+// birthCertificate returns the certificate by the argument chains. Its evidence comes from the
+// models that a second set of chains, the argument other, visited. If the R-hat of the first set is
+// above the argument mixed, the verdict says that they have not mixed.
 func (x *Visited) birthCertificate(ctx context.Context, chains, other *rjmcmc.Result, mixed float64, stream string) (*Certificate, error) {
 	log, se, err := x.evidenceByVisits(ctx, chains, other)
 	if err != nil {
@@ -135,9 +136,10 @@ const resolvedEvidence = 0.2
 
 // evidenceByVisits estimates the log evidence. With M the set of models that the second set of
 // chains (the argument other) visited, the estimate is the log of Σ p(m) p(y | m) over M, known in
-// closed form, less the log of the fraction of the draws of chains that lie in M. M comes from
-// other chains, because the fraction of a chain's draws that lie in models chosen by the same chain
-// is too large. The standard error comes from the differences between chains.
+// closed form, less the log of the fraction of the draws of the first set (the argument chains)
+// that lie in M. M comes from other chains, because the fraction of a chain's draws that lie in
+// models chosen by the same chain is too large. The standard error comes from the differences
+// between chains.
 func (x *Visited) evidenceByVisits(ctx context.Context, chains, other *rjmcmc.Result) (log, se float64, err error) {
 	chosen := map[string]bool{}
 	var codes [][]int32

@@ -71,10 +71,10 @@ func TestFrequencies(t *testing.T) {
 	}
 }
 
-// Three hundred rare events have about six draws each, with uneven weights. Differences from the
-// exact probabilities have a root mean square below 1.2 standard errors (.92), and none is above
-// 4.5 (2.2); by the draws of each event alone they are 3.2 and 11.9. A single event without a draw
-// has the least error.
+// Three hundred rare events have about six draws each, with uneven weights. The z-scores of their
+// probabilities must have a root mean square below 1.2 (they have .92), and all must be below 4.5
+// (2.2). If standard errors came from the draws of each event alone, the two numbers would be 3.2
+// and 11.9. The standard error of a single event without a draw must be leastSE.
 func TestErrorsOfRareEvents(t *testing.T) {
 	const draws, events, share, heavy = 20_000, 300, 0.0003, 8.0
 	random := stream.Rand(1, "rare")

@@ -31,9 +31,9 @@ func (c Config) enoughOf(most float64) float64 {
 	return math.Min(most, 1/(3*c.Precision*c.Precision))
 }
 
-// rareOutcome is a probability. An outcome is ignored when the agreement of chains is judged if it
-// or its complement is rarer: its probability has a small error, and the R-hat of a few visits is
-// noise.
+// rareOutcome is a probability. WorstOf, which judges the agreement of chains, ignores an outcome
+// of a site (entry of a code) if the outcome or its complement is rarer: its probability has a
+// small error, and the R-hat of a few visits is noise.
 const rareOutcome = 0.01
 
 // WorstOf returns the largest R-hat and the smallest effective number of draws among the log
@@ -124,8 +124,8 @@ func (e *Engine) certificateOfChains(chains *rjmcmc.Result, mixed float64, strea
 	return c, e.Conclude(c)
 }
 
-// finish sets q(m) of the models of c, sorts the models and sets the verdict. With AnswerOnly q(m)
-// is NaN, unless c has densities under q.
+// finish sets the probabilities of the models of c under q(m), sorts the models and sets the
+// verdict. With AnswerOnly q(m) is NaN, unless c has densities under q.
 func (e *Engine) finish(c *Certificate) error {
 	logModel := slices.Repeat([]float64{math.NaN()}, len(c.Models))
 	if !e.AnswerOnly || c.Sample.LogQ != nil {
@@ -140,9 +140,9 @@ func (e *Engine) finish(c *Certificate) error {
 	return nil
 }
 
-// Conclude sets q(m) and the evidences of the models, sorts the models and sets the verdict. The
-// evidence of a model is its certified probability times the evidence of all models, divided by
-// p(m). Its standard error treats the two factors as independent.
+// Conclude sets the evidences of the models and their probabilities under q(m), sorts the models
+// and sets the verdict. The evidence of a model is its certified probability times the evidence of
+// all models, divided by p(m). Its standard error treats the two factors as independent.
 func (e *Engine) Conclude(c *Certificate) error {
 	logPrior, err := e.LogPrior(CodesOf(c.Models))
 	if err != nil {

@@ -22,10 +22,10 @@ import (
 // values give the same answers (docs/benchmarks/constants.md).
 const (
 	// collapsedGroups populations of collapsedParticles states each are annealed, with
-	// collapsedSweeps sweeps of each state after each increase of the power. If their result is too
-	// imprecise, the next round has moreSweeps times the number of sweeps. There are at most
-	// collapsedRounds rounds, and none that would take more than half of the remaining time, since
-	// chains follow.
+	// collapsedSweeps sweeps of each state after each increase of the power of the evidence. If
+	// their result is too imprecise, the next round has moreSweeps times the number of sweeps.
+	// There are at most collapsedRounds rounds, and none that would take more than half of the
+	// remaining time, since chains follow.
 	collapsedGroups    = 16
 	collapsedParticles = 128
 	collapsedSweeps    = 2
@@ -48,9 +48,9 @@ const (
 	collapsedFirst   = 512
 	collapsedLongest = 1 << 14
 	collapsedThin    = 1
-	// The same numbers for lists of a few of many items. Chains are fewer and shorter, because a
-	// sweep takes about a millisecond and replaces many items of a list. Fewer draws are kept,
-	// because each takes as much memory as there are items.
+	// The same numbers for spaces whose models are lists of a few of many items. Chains are fewer
+	// and shorter, because a sweep takes about a millisecond and replaces many items of a list.
+	// Fewer draws are kept, because each takes as much memory as there are items.
 	listChains = 16
 	listBurnIn = 128
 	listThin   = 2

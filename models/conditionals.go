@@ -20,8 +20,8 @@ const (
 )
 
 // conditionalGain is a ratio of standard errors. The average of conditionals replaces the weighted
-// count of an event if the ratio of its standard error to the count's is smaller. The value is
-// below one, since the smaller of two estimated errors is too small.
+// count of an event if its standard error, divided by the standard error of the count, is smaller.
+// The value is below one, since the smaller of two estimated errors is too small.
 const conditionalGain = 0.5
 
 // conditionals holds, for models drawn by their weights, the posterior probability that site i has
@@ -42,13 +42,13 @@ func flipped(code []int32, site int) []int32 {
 }
 
 // sharpen replaces probabilities of events, and their standard errors, by averages of conditionals
-// where the averages are much more precise. The probabilities come from ess effective draws. Only
-// events decided by the outcome of one site, whatever the outcomes of the other sites, are
-// replaced. No standard error becomes less than the argument least, because the draws may not show
-// that an event can occur. Nor does it become less than the error of the share of models that no
-// draw shows: where one predictor stands in for another, its conditional probability is small in
-// nearly all models and near 1 in a few. The function events returns the events that a model
-// satisfies.
+// where the averages are much more precise. The argument ess is the effective number of draws
+// behind the probabilities. Only events decided by the outcome of one site, whatever the outcomes
+// of the other sites, are replaced. No standard error becomes less than the argument least, because
+// the draws may not show that an event can occur. Nor does it become less than the standard error
+// of an event that none of the models shows (leastSE): where one predictor stands in for another,
+// its conditional probability is small in nearly all models and near 1 in a few. The function
+// events returns the events that a model satisfies.
 func (c *conditionals) sharpen(ess, least float64, events func(code []int32) []int, probability, se []float64) {
 	n := len(probability)
 	site, decided := slices.Repeat([]int{-1}, n), make([]int, n)

@@ -1,6 +1,6 @@
 // Package models computes the posterior over models from their evidences. It gives the probability
 // of each model with its standard error, the evidence of all models together, and the reliability
-// of the whole.
+// of the answer.
 //
 // In comments m is a model with prior probability p(m) and evidence Z_m = p(y | m), the probability
 // of the data y. θ are its parameters. The mass of a model is p(m) Z_m. q(m) q(θ | m) is an

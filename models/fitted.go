@@ -53,9 +53,9 @@ const (
 )
 
 // fittedModels is the distribution r(m) from which models, sets of items such as predictors, are
-// drawn. It is a mixture of three parts: the field far draws each item by a regression on the other
-// items, the field neighbours changes models that chains visited, and the field seen draws models
-// that have an evidence, with their posterior probabilities among each other.
+// drawn. It is a mixture of three components: the field far draws each item by a regression on the
+// other items, the field neighbours changes models that chains visited, and the field seen draws
+// models that have an evidence, with their posterior probabilities among each other.
 type fittedModels struct {
 	items      items
 	set        func(code []int32) []int32
@@ -71,8 +71,8 @@ type seenModels struct {
 	table pick.Table
 }
 
-// seenBy returns the models of some lists with their posterior probabilities. Models whose
-// probabilities together are negligible may be left out.
+// seenBy returns the models of all lists with their posterior probabilities among each other.
+// Models whose probabilities together are negligible may be left out.
 func seenBy(lists ...*Visited) seenModels {
 	s := seenModels{log: map[string]float64{}}
 	var masses []float64
@@ -241,7 +241,7 @@ func (e *Engine) proposedByQ(n int, stream string) (codes [][]int32, err error) 
 	return codes, nil
 }
 
-// fitTo fits r(m) to the chains of even number, and weights some draws from it. It then fits r(m)
+// fitTo fits r(m) to the even-numbered chains, and weights some draws from it. It then fits r(m)
 // again, to these chains together with the draws, resampled by weight, since independent draws show
 // the probability of each item better than chains (Cappé et al. 2004).
 func (x *Visited) fitTo(ctx context.Context, asItems items, chains *keptChains, sets [][]int32, stream string) (fittedModels, error) {
@@ -278,10 +278,10 @@ func (x *Visited) fitTo(ctx context.Context, asItems items, chains *keptChains, 
 	return fit(), nil
 }
 
-// byOdds returns the mean probability of each item in some of sets, drawn at random, given the
-// other items (Rao–Blackwell), or nil if odds are unknown. Only sets without the item count, so
-// that the probability is about right for rare items, of which counts of draws say little, and too
-// small for items that come in the place of others.
+// byOdds returns, for each item, the mean of its probability given the other items (Rao–Blackwell)
+// over some of sets, drawn at random. It returns nil if odds are unknown. Only sets without the
+// item count, so that the probability is about right for rare items, which counts of draws hardly
+// show, and too small for items that come in the place of others.
 func (x *Visited) byOdds(ctx context.Context, asItems items, sets [][]int32, random *rand.Rand) ([]float64, error) {
 	if x.Known.Enters == nil {
 		return nil, nil
@@ -312,8 +312,9 @@ func (x *Visited) byOdds(ctx context.Context, asItems items, sets [][]int32, ran
 	return probability, nil
 }
 
-// againstChains describes a difference, beyond the errors, between probabilities by the chains of
-// odd number, which were not used in the fit, and by the weights. It returns "" if they agree.
+// againstChains describes a difference, beyond the errors, between probabilities by the
+// odd-numbered chains, which were not used in the fit, and by the weights. It returns "" if they
+// agree.
 func (x *Visited) againstChains(asItems items, weights *Certificate, chains *rjmcmc.Models, sets [][]int32) string {
 	sample := &WeightedSample{}
 	for i, set := range sets {

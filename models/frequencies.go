@@ -23,10 +23,10 @@ func (c *Certificate) Probability(event func(code []int32) bool) (probability, s
 func (c *Certificate) Listed() bool { return c.Complete || c.Basis == ExactSum }
 
 // rareEvent is a probability. The draws of a rarer event are too few to show how uneven their
-// weights are: the sum of their squares is too small most often where the probability is too small
-// itself. On eleven wide logistic tables, errors of probabilities from 0.005 to 0.02 had a root
-// mean square of 1.56 standard errors by the draws of the event alone, and of 1.13 by pool; with a
-// third and three times this value, of 1.12 and 1.18.
+// weights are: the sum of their squared weights tends to be too small where the estimated
+// probability is too small itself. On eleven wide logistic tables, errors of probabilities from
+// 0.005 to 0.02 had a root mean square of 1.56 standard errors by the draws of the event alone, and
+// of 1.13 by the function pool. With a third and three times this value it was 1.12 and 1.18.
 const rareEvent = 0.1
 
 // Frequencies returns the certified probabilities of n events, with their standard errors. events
@@ -98,9 +98,10 @@ func (c *Certificate) frequencies(n int, events func(code []int32) []int, pooled
 	return probability, se
 }
 
-// pool raises the sums of squared weights, spread, of rare events: to the sum for one draw more
-// than their probability is worth, with weights as uneven as the weights of all rare events
-// together.
+// pool raises sums of squared weights (spread) of rare events. Let w be the weight of a typical
+// draw, estimated from all rare events together. The sum of an event of estimated probability p
+// becomes at least (p + w) w, as if p were the weights of p/w typical draws and one more such draw
+// were added.
 func pool(probability, spread []float64) {
 	var all, squares float64
 	for event, p := range probability {

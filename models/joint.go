@@ -85,9 +85,9 @@ func (x *Visited) searchJoint(ctx context.Context) (joint []jointSet, err error)
 	}), nil
 }
 
-// jointAround adds to x the models that the application finds around the model of code
+// jointAround adds to x the models that the application finds around the given model
 // (Known.Together). It returns the additional members of each model found, and all sets of two or
-// three members of the model of code itself.
+// three members of the given model itself.
 func (x *Visited) jointAround(ctx context.Context, code []int32) (sets []jointSet, err error) {
 	key, members := space.Key(code), x.members()
 	sets, known := x.joint.around[key]
@@ -119,7 +119,7 @@ func (x *Visited) jointAround(ctx context.Context, code []int32) (sets []jointSe
 	return sets, err
 }
 
-// exchanges compares the model of code with the models that the application finds by replacing some
+// exchanges compares the given model with the models that the application finds by replacing some
 // of its members (Known.Instead). For each of them it returns the set of members replaced and the
 // set of their replacements. It skips exchanges of one member for one, and models much less
 // probable than the most probable model (jointRange).

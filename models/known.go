@@ -37,10 +37,10 @@ type Known struct {
 	Sum func(ctx context.Context, progress func(done, total int)) (total Total, ok bool, err error)
 	// Together returns models with[i] that extend models without[i] by two or three members that
 	// have an effect only together. Members of a model are the items that it contains, such as
-	// predictors. Each without[i] is the model of code or near it. The models with[i] are those
-	// that gain most by all of these members compared with only some of them. Instead returns the
-	// most promising models in which other members replace some or all of the members of the model
-	// of code: several members can replace several others although every model in between is
+	// predictors. Each without[i] is the given model or a model near it. The models with[i] are
+	// those that gain most by all of these members compared with only some of them. Instead returns
+	// the most promising models in which other members replace some or all of the members of the
+	// given model: several members can replace several others although every model in between is
 	// improbable. Distributions over models, and chains that change one member at a time, would
 	// find neither kind of model, because models in between can be less probable by a hundred nats.
 	Together func(ctx context.Context, code []int32) (with, without [][]int32, err error)
@@ -59,11 +59,11 @@ type Known struct {
 	// they converge to.
 	BirthDeath func(found [][]int32) rjmcmc.Collapsed
 	// Collapsed is the posterior over models and latent variables, with the parameters integrated
-	// out, or with moves of models that integrate them out. It is for many latent variables, such
-	// as whether each row of data is an outlier. Each likely set of their values is a mode of the
-	// parameters, and there are more modes than a flow can learn or chains over parameters can
-	// visit. It is also for models of few items among thousands whose evidences are estimates. The
-	// argument is as in BirthDeath.
+	// out, or with moves between models that integrate the parameters out. It is for many latent
+	// variables, such as whether each row of data is an outlier. Each likely set of their values is
+	// a mode of the parameters, and there are more modes than a flow can learn or chains over
+	// parameters can visit. It is also for models of few items among thousands whose evidences are
+	// estimates. The argument is as in BirthDeath.
 	Collapsed func(found [][]int32) rjmcmc.Collapsed
 	// Expand returns log p(y, θ | m) at theta [D]. Unless slope is nil, it writes the first
 	// derivatives along the k coordinates of the model to slope [k], and minus the second
@@ -86,7 +86,7 @@ type Evidences interface {
 	// Of returns the evidences of codes, including all constants. An estimate does not depend on
 	// the order of calls: seed is the root of its random numbers.
 	Of(ctx context.Context, codes [][]int32, seed uint64) ([]Evidence, error)
-	// Parameters draws parameters n times from p(θ | y, m) of the model of code. evidence is its
+	// Parameters draws parameters n times from p(θ | y, m) of the given model. evidence is its
 	// evidence so far, which the draws may improve.
 	Parameters(code []int32, evidence Evidence, n int, random *rand.Rand) (Parameters, error)
 }
