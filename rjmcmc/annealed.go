@@ -19,10 +19,11 @@ import (
 type AnnealConfig struct {
 	// Groups is the number of independent populations, Particles the number of states of each.
 	Groups, Particles int
-	// Sweeps is the number of sweeps of each state after each increase of the power.
+	// Sweeps is the number of sweeps of each state after each increase of the power of the
+	// evidence.
 	Sweeps int
 	// Powers are the powers of the evidences, ascending from 0 to 1. If nil, a separate population
-	// of Particles states chooses them.
+	// of Particles states chooses the powers (annealedShare).
 	Powers []float64
 	// Seed is the seed of all random numbers.
 	Seed uint64

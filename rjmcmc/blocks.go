@@ -32,7 +32,7 @@ type block struct {
 	host func(codes []int32, mask []bool, theta, logPrior, logJoint []float64)
 }
 
-// accelerated reports whether launching a graph on backend takes far longer than a row.
+// accelerated reports whether launching a graph on backend takes far longer than computing a row.
 func accelerated(backend backends.Backend) bool { return strings.HasPrefix(backend.Name(), "xla") }
 
 // newBlocks divides rows among blocks. If the backend has memory that graphs read directly, the

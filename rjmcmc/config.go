@@ -8,7 +8,8 @@ import (
 )
 
 // Defaults of Config. On a test table R-hat, which should be below 1.01, is 1.003. It is 1.006 with
-// half of the iterations, and 1.010 with half of the jumps too (docs/benchmarks/constants.md).
+// half of the iterations, and 1.010 with half of the iterations and half of the jumps
+// (docs/benchmarks/constants.md).
 const (
 	DefaultChains     = 128
 	DefaultBurnIn     = 1000

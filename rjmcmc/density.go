@@ -12,7 +12,7 @@ import (
 )
 
 // Target is a posterior over models and their parameters, up to a constant. Its methods build
-// graphs for a batch of B pairs.
+// graphs for a batch of B pairs of a model and its parameters.
 type Target interface {
 	// Space is the set of models and the coordinates that each model uses.
 	Space() space.Space

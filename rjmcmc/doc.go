@@ -17,11 +17,12 @@
 //	Joint  all active coordinates plus a correlated normal step  π'/π
 //
 // A change of model, by Jump or Swap, keeps the coordinates R active, switches the coordinates K
-// off and the coordinates J on. A prime marks the proposed state. The values of J are always drawn
-// anew from a normal density g(· | R), and the old values of K enter the acceptance ratio by their
-// density g. A sampler that reused the old value of an inactive coordinate without this ratio would
-// be wrong. The kept coordinates are shifted by a linear map with Jacobian 1 ([Quadratic]). Without
-// it, chains do not move between models of collinear predictors.
+// off (deaths) and the coordinates J on (births). A prime marks the proposed state. The values of J
+// are always drawn anew from a normal density g(· | R), and the old values of K enter the
+// acceptance ratio by their density g. A sampler that reused the old value of an inactive
+// coordinate without this ratio would be wrong. The kept coordinates are shifted by a linear map
+// with Jacobian 1 ([Quadratic]). Without it, chains do not move between models of collinear
+// predictors.
 //
 // During burn-in all proposals adapt to the whole population of chains: g, the linear maps, the
 // step sizes and the correlations of steps, see [Tuning]. After burn-in they are fixed, so that the
@@ -29,9 +30,9 @@
 // burn-in does not change models.
 //
 // Draws of chains that have not yet reached the posterior from their starting points are left out
-// of the result and counted (settle.go). With Config.Temperatures, chains also sample flatter
-// densities, exchange states with these (tempering.go) and estimate the evidence (evidence.go).
-// With Config.Checkpoint, an interrupted run can be resumed (checkpoint.go).
+// of the result and counted (settle.go). With Config.Temperatures, each chain has copies that
+// sample flatter densities and exchange states (tempering.go), from which the evidence is estimated
+// (evidence.go). With Config.Checkpoint, an interrupted run can be resumed (checkpoint.go).
 //
 // On a space of short lists among many items ([space.Lists]) Jump and Swap are the moves of the
 // space: an item is added to the list, removed or exchanged. New items are proposed with weights
@@ -40,7 +41,7 @@
 // quadratic approximation of each model ([QuadraticTarget]), the approximation gives the proposals
 // of births and the map of kept coordinates. For other targets on lists, the coordinates of a new
 // item are drawn from the distribution of earlier draws at its place in the list, although these
-// may belong to other items.
+// draws may belong to other items.
 //
 // Above MaxQuadraticDim coordinates, kept coordinates are not shifted, and a chain can take very
 // long to exchange a set of predictors for correlated predictors: check RHat and ESS first.
@@ -71,16 +72,16 @@
 //	run.go          Run
 //	models.go       chains over models whose evidences are known or estimated
 //	collapsed.go    chains over models and discrete latent variables
-//	annealed.go     sequential Monte Carlo over these, from the prior to the posterior
+//	annealed.go     sequential Monte Carlo over the same states, from the prior to the posterior
 //	sampler.go      one run in progress
 //	blocks.go       blocks of chains, each moved by one goroutine
 //	population.go   the states of all chains and temperatures, as rows
 //	start.go        where chains start
 //	moves.go        the moves of an iteration
 //	transfer.go     changes of model: births, deaths and the kept coordinates
-//	remembered.go   the factors of all models of a small space, computed once
-//	transport.go    targets that know the quadratic of each model
-//	quadratic.go    the quadratic that burn-in learns for other targets
+//	remembered.go   the Cholesky factors of all models of a small space, computed once
+//	transport.go    targets that know the quadratic approximation of each model
+//	quadratic.go    the quadratic approximation that burn-in learns for other targets
 //	lists.go        moves on spaces of short lists
 //	tuning.go       proposals, which adapt during burn-in
 //	tempering.go    copies of each chain at other temperatures, and their exchanges

@@ -16,10 +16,10 @@ import (
 const evidenceGroups = 16
 
 // maxLadderRHat is the largest R-hat at any temperature for which an evidence is reported. In 77 of
-// 96 regressions with known evidences (TestEvidenceErrors with more tables) R-hat was below it, and
-// the z-scores had standard deviation 0.98 and mean 0.14. With R-hat above 1.3, evidences were too
-// small by 6 to 45 standard errors, in all groups of chains: at intermediate temperatures, chains
-// that started outside of a narrow mode had not entered it.
+// 96 regressions with known evidences (TestEvidenceErrors with more tables) R-hat was below this
+// limit, and the z-scores had standard deviation 0.98 and mean 0.14. With R-hat above 1.3,
+// evidences were too small by 6 to 45 standard errors, in all groups of chains: at intermediate
+// temperatures, chains that started outside of a narrow mode had not entered it.
 const maxLadderRHat = 1.05
 
 // LogEvidence estimates log Σ_m p(m) Z_m, where Z_m is the evidence of model m. Its standard error

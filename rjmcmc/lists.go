@@ -57,8 +57,8 @@ type itemWeights struct {
 	sum, count []float64 // [p] sums over the proposals since the last renewal
 }
 
-// newItemWeights starts from inclusion probabilities that sum to two items, in proportion to
-// weights, or equal if weights is nil.
+// newItemWeights starts from inclusion probabilities with the sum 2, in proportion to weights, or
+// equal if weights is nil.
 func newItemWeights(items int, weights []float64) *itemWeights {
 	const members = 2
 	w := &itemWeights{

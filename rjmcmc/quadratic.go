@@ -126,8 +126,8 @@ func (f *fit) solve(t *Tuning) *Quadratic {
 
 // solve returns the coefficients of x, or nil when there are fewer than ten steps. A ridge penalty
 // keeps the coefficient of a coordinate near 0 if the coordinate was active in few steps, and
-// hardly changes other coefficients: for a coordinate active in n steps, it is the weighted sum of
-// squares of the regressor divided by n², and 1 for n = 0.
+// hardly changes other coefficients: for a coordinate active in n steps, the penalty is the
+// weighted sum of squares of the regressor divided by n², and 1 for n = 0.
 func (r *regression) solve() []float64 {
 	const fewest = 10
 	if r.count[0] < fewest {

@@ -59,8 +59,8 @@ func newApproximations(backend backends.Backend, d *density, cards []int, dim in
 	return a, nil
 }
 
-// remembered holds results at one temperature, indexed by model and by the coordinate that is
-// placed last. The index D stands for no coordinate placed last.
+// remembered holds results of standardOf and marginalOf at one temperature, indexed by model and by
+// the coordinate that is placed last. The index D stands for no coordinate placed last.
 type remembered struct {
 	cards     []int
 	dim       int

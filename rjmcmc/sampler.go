@@ -192,7 +192,7 @@ func (s *sampler) proposeBy(weights []float64) error {
 	return nil
 }
 
-// rung holds the proposals of one temperature.
+// rung holds the tuning of the proposals at one temperature.
 type rung struct {
 	tuning  Tuning
 	adapter *adapter // nil after burn-in
@@ -305,8 +305,8 @@ func (s *sampler) accept(b *block, move Move) {
 	}
 }
 
-// count adds the proposal of chain c of the posterior to the counts. On lists a Jump that keeps the
-// number of items counts as a Swap.
+// count adds the proposal of chain c, a chain that samples the posterior, to the counts. On lists a
+// Jump that keeps the number of items counts as a Swap.
 func (s *sampler) count(info *Info, move Move, c int) {
 	if move == Jump && s.list != nil && s.size(s.proposal, c) == s.size(s.state, c) {
 		move = Swap
