@@ -1,4 +1,5 @@
-// Package apply makes lists with a function: of its values, or of elements for which it is true.
+// Package apply makes lists with a function: lists of its values, and of the elements for which the
+// function is true.
 package apply
 
 // To returns f of each element of a list, in the order of the list.

@@ -39,7 +39,7 @@ type Edge struct {
 	LabelHeight float64 `json:"height"`
 }
 
-// Drawing holds the places of all parts of a drawing.
+// Drawing holds the positions of all nodes, edges and labels of a drawing.
 type Drawing struct {
 	Width, Height float64
 	// Nodes holds the centres of the boxes.
@@ -66,8 +66,8 @@ type input struct {
 	Gaps  [4]float64 `json:"gaps"`
 }
 
-// layout is the output of the script: the places of nodes and edges. The place of an edge is the
-// centre of its label.
+// layout is the output of the script: the positions of nodes and edges. The position of an edge is
+// the centre of its label.
 type layout struct {
 	Width  float64 `json:"width"`
 	Height float64 `json:"height"`

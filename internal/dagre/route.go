@@ -35,7 +35,7 @@ type port struct {
 	next  float64 // x coordinate of the edge's next point
 }
 
-// route finds the routes of edges from the places that dagre keeps free for them.
+// route finds the routes of edges from the positions that dagre keeps free for them.
 func (d *Drawing) route(nodes []Node, edges []Edge, found []path) {
 	bands := d.bands(nodes)
 	d.Routes, d.Labels = make([][]Point, len(edges)), make([]Point, len(edges))

@@ -10,8 +10,8 @@ import (
 // ModelColumn is the Parquet column with the model in words. CmdStan files can hold numbers only.
 const ModelColumn = "model"
 
-// Numbered returns the names of the columns of numbers: log densities or chain, model, sites and
-// coordinates.
+// Numbered returns the names of the columns that hold numbers: log densities or chain, model, sites
+// and coordinates.
 func (h Header) Numbered() []string {
 	names := append(h.densities(), "model__")
 	for s := range h.Cards {

@@ -43,7 +43,7 @@ type Header struct {
 	Items []string `json:"items,omitempty"`
 	// Coordinates holds the names of the D coordinates.
 	Coordinates []string `json:"coordinates"`
-	// Variables holds the names of the columns of the coordinates. nil stands for beta[coordinate].
+	// Variables holds the column names of the coordinates. nil stands for beta[coordinate].
 	Variables []string `json:"variables,omitempty"`
 	// DensityScale names the scale of the parameters to which log densities refer, such as
 	// "standardised", if it is not the scale of the parameters in the file.

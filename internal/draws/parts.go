@@ -2,8 +2,9 @@ package draws
 
 import "fmt"
 
-// Part is a parameter of draws of type T. If Count is set it is a list of Count parameters with one
-// name, numbered from 1. A parameter is 0 in draws without it.
+// Part describes a parameter of draws, which have type T. If Count is set, the Part describes Count
+// parameters with one name, numbered from 1. Of returns the value of a parameter in a draw. A
+// parameter is 0 in draws without it.
 type Part[T any] struct {
 	Name  string
 	Count int
@@ -29,8 +30,8 @@ func Fill[T any](d *Draws, list []T, parts []Part[T]) {
 	}
 }
 
-// Each returns a function for the field Of of a Part with a Count. The argument list returns the
-// elements of a draw, and the argument value returns the parameter of an element.
+// Each returns a function for the field named Of of a Part with a Count. The argument list returns
+// the elements of a draw, and the argument value returns the parameter of an element.
 func Each[T, E any](list func(draw T) []E, value func(element E) float64) func(draw T, number int) float64 {
 	return func(draw T, number int) float64 {
 		if elements := list(draw); number < len(elements) {

@@ -3,7 +3,7 @@ package mode
 import "math"
 
 // Peak maximises a log density of one parameter from a start. It uses Newton's method with
-// numerical derivatives and steps of at most 1. The result peak is the place of the maximum. The
+// numerical derivatives and steps of at most 1. The result peak is the position of the maximum. The
 // result curvature is minus the second derivative there or, if it is larger, the argument prior,
 // the curvature of the prior.
 func Peak(density func(x float64) float64, start, prior float64) (peak, curvature float64) {

@@ -28,10 +28,10 @@ func Log(logs []float64, u float64) int {
 	return Func(len(logs), u*total, weight)
 }
 
-// Func returns the first index at which the running sum of n weights exceeds part, a number from 0
-// to the sum of all weights. If the weights sum to one, part may be a uniform number. If rounding
-// leaves the whole sum at part or below, Func returns the last index of positive weight, or n − 1
-// if there is none.
+// Func returns the first index at which the running sum of n weights exceeds the argument part, a
+// number from 0 to the sum of all weights. If the weights sum to one, part may be a uniform number.
+// If rounding leaves the whole sum at part or below, Func returns the last index of positive
+// weight, or n − 1 if there is none.
 func Func(n int, part float64, weight func(i int) float64) int {
 	last := n - 1
 	for i := range n {
