@@ -104,8 +104,8 @@ func newWindow(rank int, window, strides, baseDilations, windowDilations []int, 
 }
 
 // selectAndScatter records the gradient of ReduceWindow with Max or Min. Each window has one
-// element in source. It is added at the place of the extreme element of operand under the window;
-// if several elements are equal, at the place of the first.
+// element in source. This element is added at the position of the extreme element of operand under
+// the window; if several elements are equal, at the position of the first.
 func (b *Builder) selectAndScatter(op backends.OpType, reduction backends.ReduceOpType, operand, source backends.Op,
 	window, strides []int, paddings [][2]int) (backends.Op, error) {
 	in, err := b.check(op.String(), operand, source)
@@ -125,13 +125,13 @@ func (b *Builder) selectAndScatter(op backends.OpType, reduction backends.Reduce
 }
 
 // SelectAndScatterMax returns an array of the shape of operand, to which each element of source is
-// added at the place of the largest element of operand in the corresponding window.
+// added at the position of the largest element of operand in the corresponding window.
 func (b *Builder) SelectAndScatterMax(operand, source backends.Op, window, strides []int, paddings [][2]int) (backends.Op, error) {
 	return b.selectAndScatter(backends.OpTypeSelectAndScatterMax, backends.ReduceOpMax, operand, source, window, strides, paddings)
 }
 
 // SelectAndScatterMin returns an array of the shape of operand, to which each element of source is
-// added at the place of the smallest element of operand in the corresponding window.
+// added at the position of the smallest element of operand in the corresponding window.
 func (b *Builder) SelectAndScatterMin(operand, source backends.Op, window, strides []int, paddings [][2]int) (backends.Op, error) {
 	return b.selectAndScatter(backends.OpTypeSelectAndScatterMin, backends.ReduceOpMin, operand, source, window, strides, paddings)
 }

@@ -21,8 +21,8 @@ type copyStep struct {
 	moves  *moves
 }
 
-// copyPart describes a copy of the elements of src under the view from to the places of dst under
-// the view to. The two views have the same dimensions, and collapsePair has simplified them.
+// copyPart describes a copy of the elements of src under the view from to the positions of dst
+// under the view to. The two views have the same dimensions, and collapsePair has simplified them.
 type copyPart struct {
 	src      int // id of a value
 	from, to view

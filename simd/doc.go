@@ -99,7 +99,7 @@
 //	simplify.go, fold.go              removing superfluous operations, folding constants
 //	contract.go, masks.go             finding products, and blocks of zeros in them
 //	product_graph.go                  DotGeneral as a product of matrices
-//	fuse.go, lower.go, plan.go        units, steps, and places in memory
+//	fuse.go, lower.go, plan.go        units, steps, and positions in memory
 //	tile.go, tile_*.go                groups of element-wise operations, a tile at a time
 //	elementwise.go, elementwise_*.go  these operations, by type of element
 //	reduce_rows.go, numbers.go        reductions of rows; elements as numbers

@@ -42,9 +42,9 @@ const (
 // maxTile is the largest number of elements in a tile: as float64, they take half of an L1 cache.
 const maxTile = 2048
 
-// slot is the place of an operand or result of a tile. For the tile that begins at element start,
-// it is at offset + start·scale bytes in the memory of a value, or at offset bytes in the registers
-// of the worker if value is -1.
+// slot says where an operand or result of a tile lies in memory. For the tile that begins at
+// element start, this is at offset + start·scale bytes in the memory of a value, or at offset bytes
+// in the registers of the worker if value is -1.
 type slot struct{ value, offset, scale int }
 
 type tileInstruction struct {

@@ -76,7 +76,7 @@ func (s *windowStep) source(i, w int) (index int, ok bool) {
 }
 
 // selectStep is the gradient of windowStep. A second array, the source, has one element for each
-// window. The step adds it at the place of the extreme element of the window.
+// window. The step adds this element at the position of the extreme element of the window.
 type selectStep struct {
 	windowStep
 	from   int // id of the value of the source
