@@ -10,7 +10,7 @@ import (
 
 // contracting wraps a builder. It replaces sums of elementwise products of two factors, broadcast
 // against each other, by matrix products. GoMLX writes the gradients of Dot and DotGeneral as such
-// sums, and XLA does not convert them. For a layer of 256 units and a batch of 8,192 it would add
+// sums, and XLA does not convert them. For a layer of 256 units and a batch of 8,192 XLA would add
 // up 5·10⁸ terms one by one, in a kernel that takes minutes to compile.
 type contracting struct {
 	backends.Builder
