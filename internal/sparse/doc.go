@@ -1,7 +1,7 @@
 // Package sparse factorises symmetric positive definite matrices A with few non-zero entries, all
 // at the same positions, such as the precision matrices of the effects of a hierarchical model:
 //
-//	A P = P L Lᵀ        (with P the permutation matrix of a fill-reducing order of rows and columns)
+//	A P = P L Lᵀ        (with P the permutation matrix of a fill-reducing order)
 //
 // [Analyse] analyses the pattern once; [Symbolic.Factorize] then factorises one matrix after
 // another, also from several goroutines at once. Columns are eliminated in the order of minimum
