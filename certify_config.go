@@ -27,8 +27,8 @@ type CertifyConfig struct {
 	// 0 stands for 262,144. Tempered chains, if needed, run for at most one iteration per 32 draws.
 	Draws int
 	// Tolerance is the standard error at which drawing stops early: when no probability of a model
-	// has a larger one, and no log evidence of the ten most probable models has more than five
-	// times as large a one. 0 stands for 0.002.
+	// has a larger standard error, and no log evidence of the ten most probable models has a
+	// standard error above five times Tolerance. 0 stands for 0.002.
 	Tolerance float64
 	// Confirm requests a check of weights by tempered chains even if the weights look reliable. It
 	// should be set for posteriors that may have several modes, because weights cannot show a mode
@@ -58,7 +58,7 @@ type CertifyConfig struct {
 	// "certify" by default.
 	stream string
 	// precision, if not 0, is the requested standard error of probabilities: drawing ends when no
-	// probability has a larger one.
+	// probability has a larger standard error.
 	precision float64
 	// preliminary requests a certificate of few draws. If q(m) is a table, it is set to the result.
 	preliminary bool

@@ -400,11 +400,11 @@ func TestSampleOfModels(t *testing.T) {
 	}
 }
 
-// TestModelsAlone compares certificates by evidences of models with the exact sum. The evidences
-// are estimated by draws around modes, in a sum over all models and in weights of models drawn from
-// a distribution fitted to chains, or are known in closed form, in weights. 22 inclusion
-// probabilities and log evidences are compared to 4.5 standard errors: one false alarm in 7,000
-// runs.
+// TestModelsAlone compares certificates by evidences of models with the exact sum. Evidences
+// estimated by draws around modes are used in a sum over all models, and in weights of models that
+// are drawn from a distribution fitted to chains. Evidences in closed form are used in such weights
+// only. 22 inclusion probabilities and log evidences are compared to 4.5 standard errors: one false
+// alarm in 7,000 runs.
 func TestModelsAlone(t *testing.T) {
 	testkit.Slow(t)
 	conjugate := newConjugate(30, 6)

@@ -404,8 +404,8 @@ func (s *solver) fresh(ctx context.Context, cfg CertifyConfig) (*weighing, *mode
 }
 
 // repeats reports whether another full certificate will follow a trusted one, because it is not
-// precise enough. Chains then need to check only the later one. With a time limit the later one may
-// not be computed.
+// precise enough. Chains then need to check only the later certificate. With a time limit the later
+// certificate may not be computed.
 func (s *solver) repeats(c *weighing) bool {
 	shortage := c.Shortage(s.target.Space(), s.cfg.Precision)
 	return shortage > 1 && !s.enlarged(0) && !s.plan.Last && !s.exhausted() && s.cfg.MaxTime == 0 && s.plan.Unhelpful == 0

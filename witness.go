@@ -63,8 +63,8 @@ func (w witnesses) flat() []witness { return slices.Concat(w...) }
 
 // unseen returns the share of the posterior in regions that a certificate with the given log
 // evidence has not seen. Each group of witnesses gives such a share, and unseen returns the largest
-// one. logWeight holds, in the order of flat, the log of the amount that a draw at each witness
-// would add to the evidence: the weight of the draw divided by the number of draws.
+// one. logWeight holds, in the order of the method flat, the log of the amount that a draw at each
+// witness would add to the evidence: the weight of the draw divided by the number of draws.
 func (w witnesses) unseen(logWeight []float64, logEvidence float64) (most float64) {
 	at := 0
 	for _, group := range w {
@@ -176,8 +176,8 @@ func (s *importanceSampler) weightsAt(models []int, theta [][]float64) ([]float6
 }
 
 // witnessed holds the witnesses of earlier certificates for a sampler: the indices of their models
-// in the sampler, in the order of flat, their points θ, and the points from which searches for
-// modes start.
+// in the sampler, in the order of the method flat, their points θ, and the points from which
+// searches for modes start.
 type witnessed struct {
 	models  []int
 	theta   [][]float64

@@ -65,8 +65,9 @@ func TestErrorsOfWeights(t *testing.T) {
 		require.InEpsilon(t, 1/squares, got.ESS, 1e-9)
 		require.Equal(t, 3*draws, got.Draws)
 	}
-	// The standard deviation of 400 z-scores has a standard error of 0.035, and of 1,200 correlated
-	// z-scores a smaller one. The limit is four standard errors: one false alarm in 16,000 runs.
+	// The standard deviation of 400 z-scores has a standard error of 0.035; for 1,200 correlated
+	// z-scores this error is smaller. The limit is four standard errors: one false alarm in 16,000
+	// runs.
 	require.InDelta(t, 1, stat.StdDev(z, nil), 0.14)
 	require.InDelta(t, 1, stat.StdDev(zEvidence, nil), 0.14)
 }

@@ -71,7 +71,7 @@ type Config struct {
 	// Draws is the largest number of models drawn.
 	Draws int
 	// Precision, if not 0, is the requested standard error of probabilities: drawing ends when no
-	// probability has a larger one.
+	// probability has a larger standard error.
 	Precision float64
 	// Preliminary requests a certificate from few draws. If q(m) is a table of all models, it is
 	// then set to the probabilities of this certificate. KeepModels leaves q(m) as it is.
@@ -79,8 +79,8 @@ type Config struct {
 	// BirthsNext says that the caller will run birth-death chains if weights of models are not good
 	// enough. Few rounds of weights then suffice, and no models are drawn from q(m).
 	BirthsNext bool
-	// Found holds the codes of models that other methods found, the most probable first, for chains
-	// over models.
+	// Found holds the codes of models that other methods found, the most probable first. Chains
+	// over models get them as the argument found.
 	Found [][]int32
 	// Late, if not nil, reports whether the time is over: a certificate of few draws, or a sum,
 	// then ends with its results so far.

@@ -170,10 +170,10 @@ type Proposer struct {
 // Exact reports false: evidences are estimates.
 func (Proposer) Exact() bool { return false }
 
-// firstDraws is the number of draws behind the first estimate of an evidence, and the smallest
-// number of proposals from which parameters are drawn. If nine tenths of the draws of the proposal
-// are effective, the error of the estimate is a tenth of a nat, which is small compared with the
-// error of the probability of a model that is drawn a few times.
+// firstDraws is the number of draws behind the first estimate of an evidence, and the least number
+// of weighted draws among which draws of parameters are chosen. If nine tenths of the draws of the
+// proposal are effective, the error of the estimate is a tenth of a nat, which is small compared
+// with the error of the probability of a model that is drawn a few times.
 const firstDraws = 8
 
 // Of returns estimates from few draws, each from a separate random stream.

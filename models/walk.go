@@ -11,7 +11,7 @@ import (
 )
 
 // keptChains holds chains over models with all their iterations, so that every certificate can use
-// the first ones again.
+// the first iterations again.
 type keptChains struct {
 	*rjmcmc.Models
 	looked *Visited // the models that the chains visited or proposed

@@ -48,7 +48,8 @@ func compile(b *Builder, outputs []*node) (_ *executable, err error) {
 	return e, nil
 }
 
-// reachable returns the nodes that outputs depend on, in the order of nodes, without dead code.
+// reachable returns the nodes that outputs depend on, in the order of the argument nodes, without
+// dead code.
 func reachable(nodes, outputs []*node) []*node {
 	needed := make([]bool, len(nodes))
 	for _, n := range outputs {

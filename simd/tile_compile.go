@@ -223,8 +223,8 @@ func (c *tileCompiler) otherIsScalar(n *node, j int) bool {
 	return v.uniform() && c.size > 1
 }
 
-// copyStraight adds a load that writes the rearranged elements of the operand of n, a copy,
-// directly to the memory of the result. It returns false if elements are not rearranged.
+// copyStraight adds a load that writes the rearranged elements of the operand of n directly to the
+// memory of the result; n is a copy. It returns false if elements are not rearranged.
 func (c *tileCompiler) copyStraight(n *node, stored *value) bool {
 	v, seen := c.operand(n.inputs[0])
 	read := c.backend.kernels.strided(seen, v.dtype.Size())

@@ -49,8 +49,9 @@ func TestMarginalProposal(t *testing.T) {
 }
 
 // TestRefined refines a proposal for densities that are shifted by up to 8 standard deviations, or
-// are wider or narrower. It refines twice, each time from 64 draws, of which hardly any may be
-// effective. The integral by the refined proposal must be right within five standard errors.
+// are wider or narrower. It refines twice, each time from 64 draws. In some cases hardly any of
+// these draws is effective. The integral by the refined proposal must be right within five standard
+// errors.
 func TestRefined(t *testing.T) {
 	first, err := Adapt(t.Context(), Problem{Centre: make([]float64, 3), Width: []float64{3, 3, 3}, LogDensity: apart(0, 0.2)}, rand.New(rand.NewPCG(1, 1)))
 	require.NoError(t, err)

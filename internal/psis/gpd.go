@@ -5,7 +5,8 @@ import "math"
 // fitGPD returns the shape k and scale sigma of the generalised Pareto distribution with location 0
 // that fits x. It is the empirical-Bayes estimate of Zhang and Stephens (2009, Technometrics 51),
 // but k has the sign for which heavy tails have a positive k. The argument x holds at least two
-// positive values, sorted ascending. A multiple of x has the same k and the same multiple of sigma.
+// positive values, sorted ascending. If x is multiplied by a number, k stays the same and sigma is
+// multiplied by the number.
 func fitGPD(x []float64) (k, sigma float64) {
 	const priorScale = 3 // the prior of k/sigma has the scale 1/(3 · first quartile)
 	n := len(x)

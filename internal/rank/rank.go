@@ -72,8 +72,8 @@ func UpTo(n int) []int {
 	return apply.UpTo(n, func(i int) int { return i })
 }
 
-// Order returns the indices 0 to n−1 in the order of compare. Indices that compare equal are
-// ascending.
+// Order returns the indices 0 to n−1 in the order that compare defines. Indices that compare equal
+// are ascending.
 func Order(n int, compare func(a, b int) int) []int {
 	order := UpTo(n)
 	slices.SortStableFunc(order, compare)

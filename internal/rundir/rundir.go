@@ -124,8 +124,8 @@ func Quoted(path string) string {
 }
 
 // FlagWords returns flags, whose values are given by name, as words of a command line in the order
-// of the names. It leaves out the flags named by except. The function written returns a value as it
-// is written in a word: [Quoted] for a shell, and strings.Clone without changes.
+// of the names. It leaves out the flags named by except. The function written converts a value to
+// its form in a word: [Quoted] does so for a shell, and strings.Clone leaves the value as it is.
 func FlagWords(flags map[string][]string, written func(value string) string, except ...string) (words []string) {
 	for _, name := range slices.Sorted(maps.Keys(flags)) {
 		for _, value := range flags[name] {

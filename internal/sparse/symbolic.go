@@ -23,7 +23,7 @@ type Symbolic struct {
 	// rows lists for each row k, in the new order, the entries of the matrix in columns up to k.
 	rows   [][]placed
 	panels []densePanel // products of the dense part
-	// workspaces holds memory that calls of Factorize leave for later ones.
+	// workspaces holds memory that calls of Factorize leave for later calls.
 	workspaces sync.Pool
 }
 

@@ -15,8 +15,9 @@ import (
 // before it. Losses have settled if their means over two successive stretches differ by less than
 // settledFall.
 const (
-	// settledFall is in nats. One nat changes the odds of a model by a factor of e, which q(m) can
-	// correct. 0.3 and 3 gave the same answers (docs/benchmarks/model-distributions.md).
+	// settledFall is a difference of mean losses in nats. One nat changes the odds of a model by a
+	// factor of e, which q(m) can correct. 0.3 and 3 gave the same answers
+	// (docs/benchmarks/model-distributions.md).
 	settledFall = 1
 	// longestHold is the share of the steps after which q(m) learns in any case. With 0.25, the
 	// errors of three improbable models of one table are 1.0 to 1.2 nats instead of 0.05 to 0.2,
