@@ -11,7 +11,7 @@ import (
 )
 
 // certify certifies by importance weights or sums over models. It compares the weights with
-// tempered chains if they are not trusted or if the settings ask for confirmation.
+// tempered chains if the weights are not trusted or if the settings ask for confirmation.
 func certify(ctx context.Context, e *evaluator, cfg CertifyConfig) (*Certificate, error) {
 	w, visited, err := certifyWithoutChains(ctx, e, cfg)
 	if err == nil && visited == nil && !cfg.NoChains && (w.Verdict != Trusted && !w.byFlow || cfg.Confirm) {

@@ -27,8 +27,8 @@ const (
 // propose searches for modes of each model whose weights are not reliable. If it finds modes it
 // adds a Laplace proposal (t distributions at the modes) to the proposals of the flow, sets an
 // upper bound of the evidence of the model, and drops the earlier weights of the model, which come
-// from other proposals. A model without modes has no bound. It returns the number of draws that
-// each model needs next, which is 0 for models without a new proposal.
+// from other proposals. A model without modes has no bound. propose returns the number of draws
+// that each model needs next, which is 0 for models without a new proposal.
 func (s *importanceSampler) propose(ctx context.Context, models []ModelEstimate, unreliable []int, logPrior []float64, earlier map[int][]laplace.Start) (allocation []int, err error) {
 	allocation = make([]int, len(models))
 	masker, ok := s.evaluator.Target.Space().(space.RowMasker)

@@ -221,9 +221,9 @@ func newTrainer(ctx context.Context, device *gpu.Device, target Target, cfg Conf
 	return t, t.compile()
 }
 
-// chooseModels sets cfg.Models: to q(m) of cfg.Begin if there is one, or to a table at the prior
-// or, for too many models, a network if cfg.Models is nil. It also prepares the prior of a table
-// and the control variate.
+// chooseModels sets cfg.Models to the q(m) of cfg.Begin, if cfg has a Begin. Otherwise, if
+// cfg.Models is nil, it sets a table at the prior or, for too many models, a network. It also
+// prepares the prior of a table and the control variate.
 func (t *trainer) chooseModels(device *gpu.Device, target Target, cfg *Config) (err error) {
 	cards := target.Space().Cards()
 	if cfg.Begin != nil {

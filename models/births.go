@@ -29,7 +29,7 @@ const (
 	// Once the time is over (Config.Late), verdict.DoubtfulESS effective draws suffice.
 	birthESS = 2000
 	// checkingRHat and checkingESS are the R-hat and the number of effective draws at which the
-	// tempered chains end, which check the answer.
+	// tempered chains that check the answer end.
 	checkingRHat, checkingESS = 1.03, 400
 	// Chains end at the latest after the share longShare of the remaining time. The tempered chains
 	// that check them end after the share lastShare of the rest. An answer from chains that are too

@@ -87,8 +87,8 @@ func (e *Engine) Tempered(chains *rjmcmc.Result, mixed float64, stream string) (
 }
 
 // leastGroups is the least number of groups of draws from whose differences standard errors come.
-// Few chains are divided into parts. Of 2,000 effective draws each part has 125, so that parts are
-// nearly independent.
+// If there are fewer chains, they are divided into parts. Of 2,000 effective draws each part has
+// 125, so that parts are nearly independent.
 const leastGroups = 16
 
 // certificateOfChains returns the certificate of chains, with the given log evidence and its

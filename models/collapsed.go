@@ -18,8 +18,8 @@ import (
 )
 
 // Settings of certification of a collapsed posterior, whose parameters are integrated out. They set
-// the work of a run, not its result, since chains and populations must agree. Half and twice these
-// values give the same answers (docs/benchmarks/constants.md).
+// the work of a run, not its result, since chains and annealed populations must agree. Half and
+// twice these values give the same answers (docs/benchmarks/constants.md).
 const (
 	// collapsedGroups populations of collapsedParticles states each are annealed, with
 	// collapsedSweeps sweeps of each state after each increase of the power of the evidence. If

@@ -20,8 +20,9 @@ const (
 )
 
 // conditionalGain is a ratio of standard errors. The average of conditionals replaces the weighted
-// count of an event if its standard error, divided by the standard error of the count, is smaller.
-// The value is below one, since the smaller of two estimated errors is too small.
+// count of an event if the standard error of the average is below conditionalGain times the
+// standard error of the count. The ratio is below one, since the smaller of two estimated errors is
+// too small.
 const conditionalGain = 0.5
 
 // conditionals holds, for models drawn by their weights, the posterior probability that site i has

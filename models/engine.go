@@ -27,7 +27,7 @@ type Engine struct {
 	// Seed is the root of every random stream.
 	Seed uint64
 	// AnswerOnly leaves out draws from Q, densities under Q, and fits of Q to an answer that does
-	// not come from Q. Each costs passes of networks.
+	// not come from Q. Each of these costs passes through networks.
 	AnswerOnly bool
 	// Shard says which part of the work this process does, if several processes compute a
 	// certificate together; nil if this process does all of it.
@@ -82,8 +82,8 @@ type Config struct {
 	// Found holds the codes of models that other methods found, the most probable first. Chains
 	// over models get them as the argument found.
 	Found [][]int32
-	// Late, if not nil, reports whether the time is over: a certificate of few draws, or a sum,
-	// then ends with its results so far.
+	// Late, if not nil, reports whether the time is over: a certificate of few draws, or a sum over
+	// models, then ends with its results so far.
 	Late func() bool
 	// Progress, if not nil, is called at intervals with the number of draws done and the number
 	// expected in all.

@@ -55,8 +55,8 @@ type Known struct {
 	// predictors) among thousands that can replace each other. For such models, chains that propose
 	// one item at a time hardly move, and no known distribution to draw and weight models from is
 	// near the posterior. It needs Evidences. The argument found holds the codes of models that
-	// other methods found, the most probable first. They decide how fast chains mix, and not what
-	// they converge to.
+	// other methods found, the most probable first. These models decide how fast chains mix, and
+	// not the distribution to which the chains converge.
 	BirthDeath func(found [][]int32) rjmcmc.Collapsed
 	// Collapsed is the posterior over models and latent variables, with the parameters integrated
 	// out, or with moves between models that integrate the parameters out. It is for many latent

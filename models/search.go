@@ -13,7 +13,7 @@ import (
 const (
 	// searchChains and searchSteps are the number and the length of the chains that search for
 	// models which r(m), the distribution of proposed models, misses. The search computes at most
-	// as large a number of evidences as a sum over a listed space does.
+	// as large a number of evidences as a sum over all models of a space that can be listed.
 	searchChains = 64
 	searchSteps  = 400
 )

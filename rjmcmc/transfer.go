@@ -23,7 +23,7 @@ import (
 // are collinear, simpler proposals do not move between models.
 
 // marginal is the normal distribution of coordinates X that are born or die, with the shift of the
-// kept coordinates R by X. It depends on R and X only.
+// kept coordinates R that X causes. Both depend on R and X only.
 type marginal struct {
 	shift  []float64    // W_X, [R*X] row-major; nil for no shift
 	mean   []float64    // [X]
