@@ -68,7 +68,7 @@ func CSV(names []string, rows [][]float64) string {
 // Random returns a source of random numbers.
 func Random(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, 0)) }
 
-// Categories simulates categories with the graph a → b ← c → d and 2, 3, 2 and 4 levels. If
+// Categories simulates categorical nodes with the graph a → b ← c → d and 2, 3, 2 and 4 levels. If
 // interventions is true, b is set by an intervention in some rows and d in others, and a column
 // "set" names the node that is set.
 func Categories(t *testing.T, random *rand.Rand, rows int, interventions bool) *tables.Data {
@@ -149,7 +149,7 @@ func Mixed(t *testing.T, text string, model score.ModelOptions) *score.Problem {
 	return p
 }
 
-// Draws returns count graphs drawn from a posterior.
+// Draws returns graphs drawn from a posterior. The argument count is their number.
 func Draws(t testing.TB, p *score.Posterior, random *rand.Rand, count int) []score.Draw {
 	t.Helper()
 	draws, err := p.Sample(context.Background(), random, count)

@@ -77,7 +77,8 @@ func subjects(steps int) []subject {
 	return append(all, trainingSubjects(steps)...)
 }
 
-// Comparison is the result of a check for one subject, float type and class of numbers.
+// Comparison is the result of a check for one subject (computation), float type and class of
+// numbers.
 type Comparison struct {
 	Subject string
 	DType   dtypes.DType

@@ -16,16 +16,17 @@ import (
 // seed is the seed of all random inputs of a check.
 const seed = 1
 
-// rows is the number of rows of the inputs of a graph.
+// rows is the number of rows of the inputs of a computation graph.
 const rows = 64
 
-// evaluation is a graph together with the variables that it creates.
+// evaluation is a computation graph together with the variables that it creates.
 type evaluation struct {
 	ctx  *context.Context
 	exec *context.Exec
 }
 
-// newEvaluation returns a graph that runs on a device. It converts the outputs to float64.
+// newEvaluation returns a computation graph that runs on a device. It converts the outputs to
+// float64.
 func newEvaluation(device *gpu.Device, build func(ctx *context.Context, inputs []*Node) []*Node) (*evaluation, error) {
 	e := &evaluation{ctx: context.New().Checked(false)}
 	var err error
@@ -39,7 +40,7 @@ func newEvaluation(device *gpu.Device, build func(ctx *context.Context, inputs [
 	return e, err
 }
 
-// run runs the graph and returns its outputs as flat slices.
+// run runs the computation graph and returns its outputs as flat slices.
 func (e *evaluation) run(inputs ...any) ([][]float64, error) {
 	outputs, err := train.Call(func() ([]*tensors.Tensor, error) { return e.exec.Exec(inputs...) })
 	if err != nil {

@@ -12,8 +12,9 @@ import (
 	"github.com/transdim/vti/gpu"
 )
 
-// flowSubjects returns a subject for each kind of flow: both directions and all derivatives. Each
-// flow ends in an anchor, a fixed affine map that makes coordinates correlated.
+// flowSubjects returns a subject (a computation to compare) for each kind of flow: both directions
+// and all derivatives. Each flow ends in an anchor, a fixed affine map that makes coordinates
+// correlated.
 func flowSubjects() (all []subject) {
 	for _, kind := range []cosmic.Kind{cosmic.Diagonal, cosmic.Affine, cosmic.Spline} {
 		all = append(all, subject{"flow " + strings.ToLower(kind.String()), func(_ gocontext.Context, device *gpu.Device, dtype dtypes.DType) ([]measured, error) {

@@ -25,8 +25,8 @@ const (
 	slots = 3
 )
 
-// modelSubjects returns a subject for each kind of distribution q(m): its density, the derivatives
-// of the density, and draws.
+// modelSubjects returns a subject (a computation to compare) for each kind of distribution q(m)
+// over models: its density, the derivatives of the density, and draws.
 func modelSubjects() []subject {
 	codes := randomCodes("codes", rows, bits)
 	return []subject{

@@ -30,7 +30,7 @@ type target struct {
 }
 
 // allTargets returns posteriors on simulated data: one for each likelihood, one whose models are
-// lists, and two with graphs as models.
+// lists of predictors, and two with graphs as models.
 func allTargets() (all []target) {
 	anyCodes := func(t vti.Target, rows int) [][]int32 { return randomCodes("codes", rows, t.Space().Cards()) }
 	for _, kind := range likelihood.Kinds() {
@@ -100,8 +100,8 @@ func Selection(kind likelihood.Kind, observations, predictors int, model varsel.
 	return varsel.NewProblem(design, model)
 }
 
-// graphs simulates a problem of graph discovery. Its models are the families of a graph, each with
-// its parameters.
+// graphs simulates a problem of graph discovery. Its models are families: a node with its set of
+// parents. The parameters of a family are the parameters of the node's mechanism.
 func graphs(simulation sem.Simulation) (vti.Target, error) {
 	data, err := sem.Simulate(simulation)
 	if err != nil {
@@ -135,8 +135,8 @@ func parse(write func(io.Writer) error) (*table.Table, error) {
 	return table.Parse("simulated.csv", text.Bytes())
 }
 
-// targetSubjects returns a subject for each posterior: its density and the derivatives of the
-// density.
+// targetSubjects returns a subject (a computation to compare) for each posterior: its density and
+// the derivatives of the density.
 func targetSubjects() (all []subject) {
 	for _, t := range allTargets() {
 		all = append(all, subject{"target " + t.name, func(_ gocontext.Context, device *gpu.Device, dtype dtypes.DType) ([]measured, error) {

@@ -34,7 +34,8 @@ var trainingRuns = []trainingRun{
 	{"dag mlp", "categorical", cosmic.Diagonal},
 }
 
-// trainingSubjects returns a subject for each training run, which is compared step by step.
+// trainingSubjects returns a subject (a computation to compare) for each training run, which is
+// compared step by step.
 func trainingSubjects(steps int) (all []subject) {
 	for _, t := range allTargets() {
 		for _, run := range trainingRuns {

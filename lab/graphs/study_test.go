@@ -15,7 +15,6 @@ import (
 )
 
 // TestStudy checks that a study makes its runs, table and figure, that a second call only reads the
-// TestStudy checks that a study makes its runs, table and figure, that a second call only reads the
 // runs, that a study may grow, and that other changes of the settings return an error.
 func TestStudy(t *testing.T) {
 	testkit.Slow(t)

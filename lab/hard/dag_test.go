@@ -65,8 +65,9 @@ func TestMixedDagStudies(t *testing.T) {
 	}
 }
 
-// TestMixedEvidenceSumsToOne checks evidences of mixed tables. The evidences of all columns of a
-// category in four rows must sum to one. The order of the levels of a parent must not matter.
+// TestMixedEvidenceSumsToOne checks evidences of mixed tables. The evidences of all possible
+// columns of two categories in four rows must sum to one. The order of the levels of a parent must
+// not matter.
 func TestMixedEvidenceSumsToOne(t *testing.T) {
 	testkit.Slow(t)
 	x := calibrate.MixedColumn{Levels: 0, Values: []float64{-1, 0.3, 2, 0.5}}

@@ -28,9 +28,9 @@ func gapRow(kind likelihood.Kind) shapedRow {
 	}
 }
 
-// levelOf returns the joint prior of the intercept −c₁ and gap = c₂ − c₁, where c₁ and c₂ are the
-// cut points, as a function of the intercept. The probabilities of the categories at the mean of x
-// have a Dirichlet(1, 1, 1) prior. The caller adds log gap, because its density is in log gap.
+// levelOf returns the joint prior density of the intercept −c₁ and gap = c₂ − c₁, where c₁ and c₂
+// are the cut points, as a function of the intercept. The probabilities of the categories at the
+// mean of x have a Dirichlet(1, 1, 1) prior. The caller adds log gap, to integrate over log gap.
 func levelOf(kind likelihood.Kind, gap float64) rowDensity {
 	logDensity := func(cut float64) float64 { // log F′
 		if kind == likelihood.CumulativeProbitKind {

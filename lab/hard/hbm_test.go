@@ -20,7 +20,6 @@ import (
 )
 
 // TestHbmStudy runs small studies of hierarchical regressions. All numbers of trusted answers must
-// TestHbmStudy runs small studies of hierarchical regressions. All numbers of trusted answers must
 // be right, also for parameters with heavy-tailed posteriors in difficult tables of a few rows.
 func TestHbmStudy(t *testing.T) {
 	testkit.Slow(t)

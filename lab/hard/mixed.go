@@ -17,8 +17,8 @@ import (
 
 // mixedEvidence returns the exact log evidence of a node of a table of numbers and categories,
 // given its parents. The node has a conjugate regression if it is a number, and a logistic
-// regression, integrated by quadrature, if it is a category. It returns an error for categories
-// with more than two levels, and for a category with too many parents.
+// regression, integrated by quadrature, if it is categorical. It returns an error for categorical
+// nodes with more than two levels, or with too many parents.
 func mixedEvidence(response calibrate.MixedColumn, parents []calibrate.MixedColumn) (modelMoments, error) {
 	var columns [][]float64
 	var sds []float64

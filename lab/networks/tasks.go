@@ -76,9 +76,10 @@ type Options struct {
 	Source Source
 }
 
-// Task is a task of table 1, as an amortize.Family with a single model. Parameters θ have a
-// standard normal prior. With Options.Computed, the parameters of the family are the z for which θ
-// = center + root z, where N(center, root rootᵀ) is a computed approximation of the posterior.
+// Task is a task of table 1 of Mittal et al. (2023), as an amortize.Family with a single model.
+// Parameters θ have a standard normal prior. With Options.Computed, the parameters of the family
+// are the z for which θ = center + root z, where N(center, root rootᵀ) is a computed approximation
+// of the posterior.
 type Task struct {
 	// Name is the name of the task, for instance "regression-5" with 5 predictors.
 	Name    string
@@ -97,7 +98,8 @@ type Task struct {
 	inverse    mat.TriDense // L⁻¹ of Σ = L Lᵀ, so that Σ⁻¹ = L⁻ᵀ L⁻¹
 }
 
-// Tasks returns the tasks of table 1. For data from outside the model, these are the regressions.
+// Tasks returns the tasks of table 1 of Mittal et al. (2023). For data from outside the model,
+// these are the regressions.
 func Tasks(o Options) ([]*Task, error) {
 	encoder, err := encode.New(o.Kind.In(o.Encoder))
 	if err != nil {

@@ -55,14 +55,14 @@ var (
 	starts     = []string{"plain", "computed"}
 )
 
-// network is a task and a network trained on it: a cell of table 1.
+// network is a task with a network trained on it: an entry of table 1.
 type network struct {
 	task, encoder, q, objective, start, data string
 	width, steps, batch                      int
 }
 
-// networkCell returns the cell of a network. It rounds the width up to a multiple of the number of
-// attention heads.
+// networkCell returns the measurement of a network as a cell of a study. It rounds the width up to
+// a multiple of the number of attention heads.
 func (l *Lab) networkCell(s exchangeableSettings, n network) Cell {
 	n.width = cmp.Or(l.Width, s.Widths[n.encoder])
 	n.steps, n.batch = cmp.Or(l.Steps, s.OurSteps), s.OurBatch

@@ -22,7 +22,7 @@ var (
 	}
 )
 
-// fitCell returns the cell of a fit.
+// fitCell returns the comparison of a fit with its reference as a cell (a measurement) of a study.
 func (l *Lab) fitCell(f fit) Cell {
 	return Cell{
 		Key: []string{f.level, f.prior, strconv.Itoa(f.predictors), strconv.Itoa(f.number), f.sampler, f.flow, strconv.Itoa(f.steps), strconv.Itoa(f.batch)},
@@ -64,7 +64,8 @@ func modelsOf(row Row) (models []modelFit) {
 	return models
 }
 
-// fits returns the cells of a grid of fits: all combinations of levels, priors and settings.
+// fits returns the cells (measurements) of a grid of fits: all combinations of levels, priors and
+// settings.
 func (l *Lab) fits(levels, priors []string, predictors []int, g fitSettings) (cells []Cell) {
 	if l.Quick {
 		g = settingsOf[vtiSettings]("vti").Quick

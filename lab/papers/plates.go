@@ -73,7 +73,8 @@ var (
 	plateValues = []string{"log_evidence", "elbo", "elbo_se", "weights"}
 )
 
-// plateFit is one cell of a study of families of approximations.
+// plateFit is the family, model and data of one cell (measurement) of a study of families of
+// approximations.
 type plateFit struct {
 	model                                       string // effects or regressions
 	groups, dim, batch, encoding, amortize, set int
@@ -81,7 +82,8 @@ type plateFit struct {
 	steps                                       int
 }
 
-// plateCell returns the cell that trains a family and computes its ELBO and the evidence.
+// plateCell returns the cell (measurement) that trains a family and computes its ELBO and the
+// evidence.
 func (l *Lab) plateCell(f plateFit) Cell {
 	f.steps = cmp.Or(l.Steps, f.steps)
 	key := []string{f.model}

@@ -20,7 +20,8 @@ import (
 	"github.com/transdim/vti/shard"
 )
 
-// Study is a figure or a table of a paper. It consists of cells. Each cell is measured separately.
+// Study is a figure or a table of a paper. It consists of cells: measurements that are made
+// separately, each with a row in a CSV file.
 type Study struct {
 	// Paper and Name identify the study on the command line. Title is its title for readers.
 	Paper, Name, Title string

@@ -46,7 +46,7 @@ type Comparison struct {
 	before, now       Record
 }
 
-// Compare compares the runs that are in both records. A run that is missing in the record now
+// Compare compares the runs that are in both records. A run that is only in the earlier record
 // counts as a difference.
 func Compare(before, now Record) *Comparison {
 	c := &Comparison{before: before, now: now}
