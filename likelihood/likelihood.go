@@ -9,10 +9,10 @@ import (
 
 // Likelihood is the density of one response y given its linear predictor η and its noise scale σ,
 // or another positive parameter in place of σ (see Kind.Scale). A likelihood without such a
-// parameter ignores the arguments scale and logScale; in graphs logScale is then nil. Graph methods
-// take y [1, n] or [B, n], eta [B, n] and logScale = log σ [B, 1], and work in the float type of
-// eta. Their results are finite, with finite gradients, in float32 for |η|, |y| ≤ 10⁴ and |log σ| ≤
-// 20.
+// parameter ignores the arguments scale and logScale; in computation graphs logScale is then nil.
+// Graph methods take y [1, n] or [B, n], eta [B, n] and logScale = log σ [B, 1], and work in the
+// float type of eta. Their results are finite, with finite gradients, in float32 for |η|, |y| ≤ 10⁴
+// and |log σ| ≤ 20.
 type Likelihood interface {
 	// LogKernel returns log p(y | η, σ) − LogConstant(y) of each row [B, n]. logScale is log σ.
 	LogKernel(y, eta, logScale *Node) *Node

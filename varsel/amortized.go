@@ -103,7 +103,7 @@ func (c FamilyConfig) Validate() error {
 }
 
 // Family is the set of tables that one network is trained for. The predictors of a table are
-// numbered by their inclusion probability under an approximation, so that the answer does not
+// numbered in order of falling approximate inclusion probability, so that the answer does not
 // depend on the order of the table's columns. The coordinates of a family are the intercept, a
 // coefficient for each of the largest number of predictors, and log σ if it is unknown.
 type Family struct {

@@ -136,7 +136,7 @@ func TestInclusionPriorAnswers(t *testing.T) {
 }
 
 // TestInclusionPriorOfLists compares log p(m) that computation graphs give for lists of predictors
-// with products over predictors. Items of lists have another order than predictors.
+// with products over predictors. In lists, predictors are numbered in another order.
 func TestInclusionPriorOfLists(t *testing.T) {
 	d, err := NewDesign(correlated(t, likelihood.GaussianKind, 40, 6, 2), DesignOptions{Target: "y", Exclude: []string{"o"}})
 	require.NoError(t, err)

@@ -22,7 +22,7 @@ type Record struct {
 	Model ModelOptions `json:"model"`
 	// Flow holds the settings of the flow q(θ | m).
 	Flow cosmic.Config `json:"flow"`
-	// Sampler is the family of q(m).
+	// Sampler is the family of q(m), the approximation over models.
 	Sampler Sampler `json:"sampler"`
 	// Surrogate holds the options of a surrogate sampler.
 	Surrogate SurrogateOptions `json:"surrogate"`

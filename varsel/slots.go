@@ -307,9 +307,9 @@ func (s *slotSpace) Features(codes *Node, dtype dtypes.DType) *Node {
 	return Concatenate(features, 1)
 }
 
-// embeddedItems is the number of items with separate rows in the flow's embedding, the most
-// promising ones. All other items share the last row. Row 0 is for an empty slot. With 8 numbers in
-// a row the embedding has at most 4,104 parameters.
+// embeddedItems is the number of items (predictors in a list) with separate rows in the flow's
+// embedding, the most promising ones. All other items share the last row. Row 0 is for an empty
+// slot. With 8 numbers in a row the embedding has at most 4,104 parameters.
 const embeddedItems = 512
 
 // embed gives a flow on lists its embedding of items, and a small network between the features and
@@ -325,8 +325,8 @@ func (t *SlotTarget) embed(flow *cosmic.Config) {
 	}
 }
 
-// about returns, for each item, its correlation with the response and its scaled log odds from
-// screening. The last row, for an empty slot, is zero.
+// about returns, for each item (predictor in a list), its correlation with the response and its
+// scaled log odds from screening. The last row, for an empty slot, is zero.
 func (t *SlotTarget) about() [][]float64 {
 	rows := make([][]float64, len(t.order)+1)
 	for item, predictor := range t.order {

@@ -101,7 +101,8 @@ func (s jointSearch) instead(ctx gocontext.Context, code []int32) ([][]int32, er
 	return s.bits().search().Instead(ctx, s.members(code), s.code)
 }
 
-// enters returns log odds of the items of models, as described at [wide.Search.Enters].
+// enters returns, for each model of codes, the log odds of adding each predictor (in the order of
+// items for models as lists), as described at [wide.Search.Enters].
 func (s jointSearch) enters(ctx gocontext.Context, codes [][]int32) ([][]float64, error) {
 	members := make([][]int, len(codes))
 	for k, code := range codes {

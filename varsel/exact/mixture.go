@@ -109,7 +109,7 @@ type marginal struct {
 	components []component
 }
 
-// merge adds another part of the posterior.
+// merge adds the posterior of the same quantity over other models.
 func (m *marginal) merge(other *marginal) {
 	m.all.merge(other.all)
 	m.rest.merge(other.rest)

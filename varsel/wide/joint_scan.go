@@ -49,7 +49,8 @@ type jointScan struct {
 }
 
 // jointGain is a set of predictors. together is the log Bayes factor, in nats, for adding all of
-// them to a model, and beyond its excess over the log Bayes factors for adding parts of the set.
+// them to a model, and beyond its excess over the log Bayes factors for adding subsets that make up
+// the set, such as single predictors.
 type jointGain struct {
 	members          []int // ascending
 	together, beyond float64
