@@ -140,7 +140,7 @@ func TestCoalAgreesWithReversibleJump(t *testing.T) {
 	p := coal(t)
 	post, err := p.Posterior(gocontext.Background())
 	require.NoError(t, err)
-	first := post.describe(post.Place(post.Most(), 1))
+	first := post.describe(post.Place(floats.MaxIdx(post.Probabilities), 1))
 	require.InDelta(t, 1890, float64(first.Mode), 2)
 
 	yearly := make([]float64, 112)

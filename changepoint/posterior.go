@@ -177,9 +177,6 @@ func (post *Posterior) Expected() (mean float64) {
 	return mean
 }
 
-// Most returns the most probable number of changes.
-func (post *Posterior) Most() int { return floats.MaxIdx(post.Probabilities) }
-
 // Anywhere returns the probability of a change at each place, averaged over numbers of changes.
 func (post *Posterior) Anywhere() []float64 {
 	curve := make([]float64, post.places.places())

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 
+	"gonum.org/v1/gonum/floats"
+
 	"github.com/transdim/vti"
 	"github.com/transdim/vti/internal/apply"
 	"github.com/transdim/vti/internal/english"
@@ -60,7 +62,7 @@ func Run(ctx gocontext.Context, problem *Problem, cfg RunConfig) (*Result, error
 	cfg.Status("drawing from the posterior")
 	count := drawOperations / int((post.Expected()+1)*float64(post.places.places()+1))
 	draws := post.sample(max(fewestDraws, min(mostDraws, count)), stream.Rand(cfg.Seed, "draws"))
-	result.Given = post.summariseGiven(post.Most(), stream.Rand(cfg.Seed, "segments"))
+	result.Given = post.summariseGiven(floats.MaxIdx(post.Probabilities), stream.Rand(cfg.Seed, "segments"))
 	result.Levels = post.levels(draws)
 	result.Answer = result.answer()
 	if result.ModelCheck, err = post.checkModel(ctx, draws, cfg.Seed); err != nil {

@@ -139,10 +139,10 @@ func (c *Certificate) addFound(families *foundFamilies, sums *walk.ListedGraphs,
 	v.Limit(families.grown(posterior), most, math.Inf(1), "q(m) did not draw families that have %.2g of the probability of a node: other graphs may have been missed")
 	v.Limit(left, growthLeft, math.Inf(1), "families that were found last still have a probability of %.2g together")
 	families.judge(v)
-	sums.Judge(v)
+	chains, worst := sums.Judge(v)
 	c.judged(v)
 	c.SearchedParents = families.searched
-	if chains, worst := sums.Walked(); chains > 0 {
+	if chains > 0 {
 		c.Chains, c.RHat, c.ESS = chains, Number(worst.RHat), Number(worst.ESS)
 		if c.Exact {
 			c.Exact, c.Draws = false, chains*walk.KeptGraphs

@@ -1,6 +1,7 @@
 package dag
 
 import (
+	"cmp"
 	gocontext "context"
 	"fmt"
 	"math"
@@ -238,7 +239,7 @@ func classReports(p *score.Problem, probabilityOf func(func(*dgraph.Graph) bool)
 		counts[key] += float64(draws[k].Count)
 		classOf[draws[k].Graph] = key
 	}
-	order := score.SortBy(rank.UpTo(len(keys)), func(i int) float64 { return -counts[keys[i]] })
+	order := rank.Order(len(keys), func(a, b int) int { return cmp.Compare(counts[keys[b]], counts[keys[a]]) })
 	for _, i := range order[:listed(p, len(order), listedGraphs/10)] {
 		class := classes[first[keys[i]]]
 		probability, se := probabilityOf(func(g *dgraph.Graph) bool { return classOf[g] == keys[i] })

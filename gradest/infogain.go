@@ -1,6 +1,7 @@
 package gradest
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 
@@ -38,10 +39,7 @@ func (c InformationGain) Validate() error {
 
 // Scales returns 1, 1/2, …, 2^-Halvings, the fractions of a step that are tried.
 func (c InformationGain) Scales() []float64 {
-	if c.Halvings == 0 {
-		return powersOfHalf(DefaultHalvings + 1)
-	}
-	return powersOfHalf(c.Halvings + 1)
+	return powersOfHalf(cmp.Or(c.Halvings, DefaultHalvings) + 1)
 }
 
 // powersOfHalf returns 1, 1/2, …, 2^-(n-1).
@@ -72,7 +70,7 @@ func (c InformationGain) Categorical(logits, step *graph.Node) *graph.Node {
 		candidates := graph.Add(graph.InsertAxes(logits, 0), graph.Mul(column, graph.InsertAxes(step, 0)))
 		entropies = append(entropies, CategoricalEntropy(candidates))
 	}
-	return c.largest(CategoricalEntropy(logits), graph.Concatenate(entropies, 0))
+	return LargestStep(CategoricalEntropy(logits), graph.Concatenate(entropies, 0), c.Epsilon)
 }
 
 // Network returns the fraction of the steps to take, a float64 scalar. steps[i] is the proposed
@@ -94,7 +92,7 @@ func (c InformationGain) Network(variables []*context.Variable, steps []*graph.N
 		moved := toFloat64(moveVariables(variables, steps, scale, logProb))
 		entropies = append(entropies, ImportanceEntropy(logQ, moved))
 	}
-	return c.largest(current, graph.Stack(entropies, 0))
+	return LargestStep(current, graph.Stack(entropies, 0), c.Epsilon)
 }
 
 func moveVariables(variables []*context.Variable, steps []*graph.Node, scale float64, fn func() *graph.Node) *graph.Node {
@@ -117,20 +115,15 @@ func (c InformationGain) mustBeValid() {
 	}
 }
 
-func (c InformationGain) largest(current, candidates *graph.Node) *graph.Node {
-	return LargestStep(current, candidates, graph.Scalar(current.Graph(), current.DType(), c.Epsilon))
-}
-
 // LargestStep returns the first of 1, 1/2, …, 2^-K for which |entropy − candidates[k]| ≤ epsilon,
-// or 0 if there is none. entropy and epsilon are scalars and candidates is [K+1], all of one dtype.
-// A candidate that is NaN never satisfies the bound.
-func LargestStep(entropy, candidates, epsilon *graph.Node) *graph.Node {
+// or 0 if there is none. entropy is a scalar and candidates is [K+1], both of one dtype. A candidate
+// that is NaN never satisfies the bound.
+func LargestStep(entropy, candidates *graph.Node, epsilon float64) *graph.Node {
 	const where = "gradest.LargestStep"
 	assertScalar(where, "entropy", entropy)
-	assertScalar(where, "epsilon", epsilon)
 	assertVector(where, "candidates", candidates)
 	scales := graph.ConstAsDType(entropy.Graph(), entropy.DType(), powersOfHalf(candidates.Shape().Dim(0)))
-	pass := graph.LessOrEqual(graph.Abs(graph.Sub(candidates, entropy)), epsilon)
+	pass := graph.LessOrEqual(graph.Abs(graph.Sub(candidates, entropy)), graph.Scalar(entropy.Graph(), entropy.DType(), epsilon))
 	return graph.StopGradient(graph.ReduceAllMax(graph.Where(pass, scales, graph.ZerosLike(scales))))
 }
 

@@ -127,7 +127,9 @@ func TestLargestStep(t *testing.T) {
 		"one choice": {[]float64{2}, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, err := graph.ExecOnce(testkit.Backend(t), gradest.LargestStep, 2.0, c.candidates, 0.5)
+			got, err := graph.ExecOnce(testkit.Backend(t), func(entropy, candidates *graph.Node) *graph.Node {
+				return gradest.LargestStep(entropy, candidates, 0.5)
+			}, 2.0, c.candidates)
 			require.NoError(t, err)
 			require.Equal(t, c.want, got.Value())
 		})

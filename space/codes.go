@@ -3,6 +3,7 @@ package space
 import (
 	"encoding/binary"
 	"fmt"
+	"iter"
 	"slices"
 
 	"github.com/transdim/vti/internal/apply"
@@ -41,10 +42,13 @@ func CheckCode(sp Space, code []int32) error {
 	return nil
 }
 
-// lister is a space whose models are lists of items, such as [Lists].
+// lister is a space whose models are lists of items, such as [Lists]. Not every code is the code of
+// a model.
 type lister interface {
 	Items() int
 	Set(code []int32) []int32
+	CountModels() (n int, ok bool)
+	Models() iter.Seq[[]int32]
 }
 
 // Outcomes numbers the features by which reports describe models, from 0 to n−1. In a space of

@@ -31,15 +31,9 @@ func CountCodes(cards []int) (n int, ok bool) {
 	return n, true
 }
 
-// partial is a space in which not every code is the code of a model, such as [Lists].
-type partial interface {
-	CountModels() (n int, ok bool)
-	Models() iter.Seq[[]int32]
-}
-
 // CountModels returns the number of models of s. ok is false if it exceeds 2^62.
 func CountModels(s Space) (n int, ok bool) {
-	if some, is := s.(partial); is {
+	if some, is := s.(lister); is {
 		return some.CountModels()
 	}
 	return Count(s)
@@ -48,7 +42,7 @@ func CountModels(s Space) (n int, ok bool) {
 // Models enumerates the codes of the models of s, in lexicographic order. Every step yields the
 // same slice, overwritten: copy it to keep it.
 func Models(s Space) iter.Seq[[]int32] {
-	if some, is := s.(partial); is {
+	if some, is := s.(lister); is {
 		return some.Models()
 	}
 	return func(yield func([]int32) bool) {

@@ -49,14 +49,6 @@ const (
 	checkReplicates = 400
 )
 
-// parameterDraws returns the number of draws from which a parameter is summarised.
-func parameterDraws(p *score.Problem) int {
-	if p.Model.Mechanism == sem.Linear {
-		return linearDraws
-	}
-	return networkDraws
-}
-
 // Parameters summarises the direct effect along each edge. Quantiles come from draws. Means and
 // standard deviations come from the function exact, or from draws if exact is nil; draws miss
 // improbable values far away, which can make up most of a variance. The argument graphs is the
@@ -98,7 +90,11 @@ func Parameters(p *score.Problem, ctx gocontext.Context, posterior score.Mixture
 // parameterOf summarises the direct effect along an edge of the given probability. draw draws a
 // family (a node with its parents) that has the edge, with its parameters and their island.
 func parameterOf(p *score.Problem, e dgraph.Edge, probability, graphs float64, exact EdgeMoments, evidence []float64, draw func() (family int, theta []float64, island int)) *Parameter {
-	slopes, errors := make([]float64, parameterDraws(p)), meanErrors{}
+	count := networkDraws
+	if p.Model.Mechanism == sem.Linear {
+		count = linearDraws
+	}
+	slopes, errors := make([]float64, count), meanErrors{}
 	unit := p.Data.Scale[e.To] / p.Data.Scale[e.From]
 	for k := range slopes {
 		family, theta, island := draw()

@@ -67,7 +67,8 @@ func sizeMixedEffects(p *score.Problem, ctx gocontext.Context, list []Effect, d 
 		}
 		var nodeEffects []*Effect
 		for k := range list {
-			if place(list[k].From) == from && sized(p, from, place(list[k].To)) {
+			e := dgraph.Edge{From: place(list[k].From), To: place(list[k].To)}
+			if e.From == from && (p.Data.Nodes() <= mostSizedNodes || slices.Contains(p.Asked, e)) {
 				nodeEffects = append(nodeEffects, &list[k])
 			}
 		}
@@ -86,10 +87,6 @@ func sizeMixedEffects(p *score.Problem, ctx gocontext.Context, list []Effect, d 
 	return nil
 }
 
-func sized(p *score.Problem, from, to int) bool {
-	return p.Data.Nodes() <= mostSizedNodes || slices.Contains(p.Asked, dgraph.Edge{From: from, To: to})
-}
-
 // simulateMixed simulates rows in which a node is set to each of some values, with the same noise
 // for all values. It returns the mean, or the probabilities of the levels, of every node:
 // [setting][node][outcome].
@@ -102,7 +99,7 @@ func simulateMixed(p *score.Problem, from int, settings []setting, parents []dgr
 		mechanisms[j] = table.Mechanism(dgraph.Family{Node: j, Parents: parents[j]}, thetas[j])
 	}
 	for s := range settings {
-		rows[s] = make([]float64, table.Width())
+		rows[s] = make([]float64, table.Width)
 		means[s] = apply.To(mechanisms, func(m *score.MixedMechanism) []float64 { return make([]float64, max(1, len(m.Levels))) })
 	}
 	for range effectRows {

@@ -1,15 +1,7 @@
 package graph
 
 // Skeleton returns the graph with every edge of g in both directions.
-func (g *Graph) Skeleton() *Graph {
-	s := g.Clone()
-	for to, parents := range g.parents {
-		for from := range parents.Nodes() {
-			s.Set(to, from, true)
-		}
-	}
-	return s
-}
+func (g *Graph) Skeleton() *Graph { return &Graph{newMixedGraph(g).open} }
 
 // CPDAG returns the completed partially directed graph for all graphs that observational data
 // cannot distinguish from g, which must be acyclic. An edge is directed if it has the same

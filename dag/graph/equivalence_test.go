@@ -26,7 +26,7 @@ func TestEssentialGraphIsTheUnionOfItsClass(t *testing.T) {
 			g := FromParents(parents)
 			key := colliderKey(g)
 			for _, set := range targets {
-				cut := g.Clone()
+				cut := FromParents(parents)
 				for to := range set.Nodes() {
 					for _, from := range g.Parents(to) {
 						cut.Set(from, to, false)

@@ -69,9 +69,6 @@ func (g *Graph) Parents(to int) []int { return g.parents[to].List() }
 // ParentSets returns the parents of every node.
 func (g *Graph) ParentSets() []Set { return slices.Clone(g.parents) }
 
-// Clone returns a copy.
-func (g *Graph) Clone() *Graph { return &Graph{slices.Clone(g.parents)} }
-
 // Equal reports whether two graphs have the same nodes and edges.
 func (g *Graph) Equal(other *Graph) bool { return slices.Equal(g.parents, other.parents) }
 

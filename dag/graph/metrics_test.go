@@ -13,7 +13,7 @@ import (
 // or the truth, with probability 1/4.
 func TestMetricsByHand(t *testing.T) {
 	truth := FromParents([]Set{{}, SetOf(0), SetOf(1)})
-	posterior := []Weighted{{FromParents([]Set{SetOf(1), {}, {}}), 0.75}, {truth.Clone(), 0.25}}
+	posterior := []Weighted{{FromParents([]Set{SetOf(1), {}, {}}), 0.75}, {truth, 0.25}}
 	m := Evaluate(truth, posterior)
 
 	require.InDelta(t, 0.25, float64(m.Paper.F1), 1e-12)

@@ -208,7 +208,10 @@ func (l *layerSum) Marginals(families int, on func(done, total int) bool) []floa
 // before. The result finished is false if the function on ended the sum.
 func (l *layerSum) surroundings(on func(done, total int) bool) (after []float64, around [][][]float64, finished bool) {
 	total, all := l.LogTotal(), uint64(1)<<l.nodes-1
-	after, around = make([]float64, len(l.upTo)), l.newAround()
+	after = make([]float64, len(l.upTo))
+	around = apply.UpTo(l.nodes, func(int) [][]float64 {
+		return apply.UpTo(l.nodes, func(int) []float64 { return slices.Repeat([]float64{math.Inf(-1)}, 1<<l.nodes) })
+	})
 	below, sums := l.scratch()
 	continuations := make([]float64, l.nodes)
 	for above := all - 1; above >= 1; above-- {
@@ -252,13 +255,6 @@ func (l *layerSum) surroundings(on func(done, total int) bool) (after []float64,
 		}
 	}
 	return after, around, true
-}
-
-// newAround returns an array [N][N][2^N] of logarithms of zero, −Inf.
-func (l *layerSum) newAround() [][][]float64 {
-	return apply.UpTo(l.nodes, func(int) [][]float64 {
-		return apply.UpTo(l.nodes, func(int) []float64 { return slices.Repeat([]float64{math.Inf(-1)}, 1<<l.nodes) })
-	})
 }
 
 // shares sets the argument shares to the probabilities of the families (nodes with sets of

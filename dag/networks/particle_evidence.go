@@ -279,7 +279,7 @@ func (s *Scores) pick(graphs *score.Posterior, limit int, left float64, kind fun
 	if total < left {
 		return nil
 	}
-	score.SortBy(batch, func(f int) float64 { return -graphs.Marginals[f] })
+	slices.SortStableFunc(batch, func(a, b int) int { return cmp.Compare(graphs.Marginals[b], graphs.Marginals[a]) })
 	for k, f := range batch[:min(limit, len(batch))] {
 		if total -= graphs.Marginals[f]; total < left/2 {
 			return batch[:k+1]
@@ -301,7 +301,7 @@ func (s *Scores) worst(graphs *score.Posterior) (batch []int) {
 			families = append(families, f)
 		}
 	}
-	score.SortBy(families, func(f int) float64 { return -spread[f] })
+	slices.SortStableFunc(families, func(a, b int) int { return cmp.Compare(spread[b], spread[a]) })
 	left := int(cmp.Or(s.Part, 1)*float64(s.most)) - s.spent
 	for _, f := range families[:min(len(families), batchFamilies)] {
 		level := s.nextLevel(f)

@@ -65,7 +65,7 @@ func (g *givenMixed) under(parents []dgraph.Set, _ [][]float64, random *rand.Ran
 	for j := range g.query.observed {
 		weighed = weighed || below[j]
 	}
-	row := make([]float64, g.table.Width())
+	row := make([]float64, g.table.Width)
 	for j, x := range g.fixed {
 		g.table.Set(row, j, x)
 	}

@@ -38,6 +38,9 @@ type BGe struct {
 	means []float64  // means of all columns over these rows [N]
 }
 
+// HalfLog2Pi is ½ log 2π.
+var HalfLog2Pi = math.Log(2*math.Pi) / 2
+
 const (
 	bgeMeanWeight = 1.0                                                   // α_μ
 	bgeExcess     = bgeMeanWeight + 1                                     // α_w − N

@@ -59,7 +59,7 @@ func newLogisticForm(columns *MixedColumns, node int) *logisticForm {
 	d := columns.data
 	l := &logisticForm{columns: columns, node: node, response: unordered(len(d.Levels[node])), known: map[dgraph.Set]logisticEvidence{}}
 	l.levels = d.OwnColumn(node)
-	l.means, l.values = make([]float64, columns.Width()), make([][]float64, columns.Width())
+	l.means, l.values = make([]float64, columns.Width), make([][]float64, columns.Width)
 	for k := range l.means {
 		for _, row := range columns.rowsFor(node) {
 			l.values[k] = append(l.values[k], row[k])

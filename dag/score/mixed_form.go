@@ -29,7 +29,7 @@ type MixedColumns struct {
 	curves    []*spline.Natural // spline of each node; nil for a straight line only
 	products  [][2]int          // for each product, the indices of its two factors
 	pairs     map[[2]int][]int  // indices of the products of each pair of nodes
-	width     int               // number of columns that are not products
+	Width     int               // number of columns that are not products
 	Rows      [][]float64       // the table [n][M]
 }
 
@@ -71,7 +71,7 @@ func newMixedColumns(p *Problem) *MixedColumns {
 			m.Set(m.Rows[row], j, d.X.At(row, j))
 		}
 	}
-	m.width = width
+	m.Width = width
 	if p.Model.Mechanism == sem.Spline && d.Nodes() <= mostPaired {
 		m.addProducts()
 	}
@@ -84,7 +84,7 @@ func (m *MixedColumns) addProducts() {
 		for i, others := range m.Of[:j] {
 			for _, a := range others[:min(pairedFunctions, len(others))] {
 				for _, b := range columns[:min(pairedFunctions, len(columns))] {
-					m.pairs[[2]int{i, j}] = append(m.pairs[[2]int{i, j}], m.width+len(m.products))
+					m.pairs[[2]int{i, j}] = append(m.pairs[[2]int{i, j}], m.Width+len(m.products))
 					m.products = append(m.products, [2]int{a, b})
 				}
 			}
@@ -92,7 +92,7 @@ func (m *MixedColumns) addProducts() {
 	}
 	for row := range m.Rows {
 		for column := range m.products {
-			m.Rows[row] = append(m.Rows[row], m.value(m.Rows[row], m.width+column))
+			m.Rows[row] = append(m.Rows[row], m.value(m.Rows[row], m.Width+column))
 		}
 	}
 }
@@ -100,15 +100,12 @@ func (m *MixedColumns) addProducts() {
 // value returns the value of a column, given the values in a row of all columns that are not
 // products.
 func (m *MixedColumns) value(row []float64, column int) float64 {
-	if column < m.width {
+	if column < m.Width {
 		return row[column]
 	}
-	factors := m.products[column-m.width]
+	factors := m.products[column-m.Width]
 	return row[factors[0]] * row[factors[1]]
 }
-
-// Width returns the number of columns that are not products.
-func (m *MixedColumns) Width() int { return m.width }
 
 func (m *MixedColumns) columns(nodes dgraph.Set) (list []int) {
 	for i := range nodes.Nodes() {

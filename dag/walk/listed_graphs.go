@@ -99,19 +99,13 @@ func (l *ListedGraphs) judged() *verdict.Judgement {
 	return verdict.Judge(Measured(listedChains, KeptGraphs, *l.worst))
 }
 
-// Judge lowers the verdict if the chains do not agree.
-func (l *ListedGraphs) Judge(v *verdict.Judgement) {
-	if l.worst != nil {
-		v.Add(l.judged())
-	}
-}
-
-// Walked returns the number of chains and the worst summary of the last round of Settle. The number
-// is zero if graphs were summed.
-func (l *ListedGraphs) Walked() (chains int, worst rjmcmc.Summary) {
+// Judge lowers the verdict if the chains do not agree. It returns the number of chains and the worst
+// summary of the last round of Settle. The number is zero if graphs were summed.
+func (l *ListedGraphs) Judge(v *verdict.Judgement) (chains int, worst rjmcmc.Summary) {
 	if l.worst == nil {
 		return 0, worst
 	}
+	v.Add(l.judged())
 	return listedChains, *l.worst
 }
 
