@@ -20,13 +20,11 @@ type packing struct {
 // < 2^24).
 func newPacking(mask *graph.Node) packing {
 	g, batch, dim := mask.Graph(), mask.Shape().Dim(0), mask.Shape().Dim(1)
-	square := shapes.Make(dtypes.Int32, dim, dim)
-	upTo := graph.LessOrEqual(graph.Iota(g, square, 0), graph.Iota(g, square, 1))
 	count := func(m, weights *graph.Node) *graph.Node {
 		product := graph.MatMul(graph.ConvertDType(m, dtypes.Float32), graph.ConvertDType(weights, dtypes.Float32))
 		return graph.ConvertDType(product, dtypes.Int32)
 	}
-	rank := count(mask, upTo) // [B, D] active coordinates among the first i+1
+	rank := count(mask, graph.UpperTriangular(g, dim)) // [B, D] active coordinates among the first i+1
 	used := graph.BroadcastToDims(
 		graph.ReduceAndKeep(graph.ConvertDType(mask, dtypes.Int32), graph.ReduceSum, 1), batch, dim)
 

@@ -116,8 +116,8 @@ func (c InformationGain) mustBeValid() {
 }
 
 // LargestStep returns the first of 1, 1/2, …, 2^-K for which |entropy − candidates[k]| ≤ epsilon,
-// or 0 if there is none. entropy is a scalar and candidates is [K+1], both of one dtype. A candidate
-// that is NaN never satisfies the bound.
+// or 0 if there is none. entropy is a scalar and candidates is [K+1], both of one dtype. A
+// candidate that is NaN never satisfies the bound.
 func LargestStep(entropy, candidates *graph.Node, epsilon float64) *graph.Node {
 	const where = "gradest.LargestStep"
 	assertScalar(where, "entropy", entropy)

@@ -163,7 +163,7 @@ func (l *List) LogProb(ctx *context.Context, codes *graph.Node) *graph.Node {
 
 	embedded := graph.Reshape(h.embedded(graph.Reshape(drawn, -1)), l.slots, batch*l.cfg.Embedding)
 	member := graph.ConvertDType(graph.LessThan(drawn, none), l.cfg.DType)
-	later := graph.Transpose(graph.ConvertDType(graph.Const(g, strictlyUpper(l.slots)), l.cfg.DType), 0, 1)
+	later := graph.Transpose(made.Earlier(g, l.slots, l.cfg.DType), 0, 1)
 	members := graph.Reshape(graph.MatMul(later, embedded), l.slots*batch, l.cfg.Embedding)
 	count := graph.Reshape(graph.MatMul(later, member), l.slots*batch, 1)
 
@@ -273,22 +273,10 @@ func runningSums(x *graph.Node) *graph.Node {
 		x = graph.Concatenate([]*graph.Node{x, graph.Zeros(g, shapes.Make(x.DType(), padding))}, 0)
 	}
 	square := graph.Reshape(x, side, side)
-	earlier := graph.ConvertDType(graph.Const(g, strictlyUpper(side)), x.DType())
+	earlier := made.Earlier(g, side, x.DType())
 	within := graph.Add(graph.MatMul(square, earlier), square)
 	rows := graph.MatMul(graph.Reshape(graph.ReduceSum(square, 1), 1, side), earlier)
 	sums := graph.Reshape(graph.Add(within, graph.Transpose(rows, 0, 1)), side*side)
 	sums = graph.Concatenate([]*graph.Node{graph.Zeros(g, shapes.Make(x.DType(), 1)), sums}, 0)
 	return graph.Gather(sums, graph.InsertAxes(graph.Iota(g, shapes.Make(dtypes.Int32, n+1), 0), -1))
-}
-
-// strictlyUpper returns the n×n matrix with ones above the diagonal and zeros elsewhere.
-func strictlyUpper(n int) [][]float64 {
-	matrix := make([][]float64, n)
-	for i := range matrix {
-		matrix[i] = make([]float64, n)
-		for j := i + 1; j < n; j++ {
-			matrix[i][j] = 1
-		}
-	}
-	return matrix
 }

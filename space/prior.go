@@ -11,7 +11,6 @@ import (
 	"github.com/gomlx/gomlx/pkg/core/graph"
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mathext"
-	"gonum.org/v1/gonum/stat/combin"
 
 	"github.com/transdim/vti/internal/english"
 	"github.com/transdim/vti/internal/pick"
@@ -316,10 +315,7 @@ func (p Prior) Draw(groups int, random *rand.Rand) []bool {
 	if p.Kind == InclusionPrior {
 		return p.drawIndependently(groups, random)
 	}
-	logProbs := p.LogProbs(groups)
-	size := pick.Func(groups+1, random.Float64(), func(size int) float64 {
-		return math.Exp(logProbs[size] + combin.LogGeneralizedBinomial(float64(groups), float64(size)))
-	})
+	size := pick.Index(p.SizeProbs(groups), random.Float64())
 	in := make([]bool, groups)
 	for _, g := range random.Perm(groups)[:size] {
 		in[g] = true

@@ -120,7 +120,7 @@ func (e *edges) free(possible, required, others *graph.Node) *graph.Node {
 func (e *edges) logProb(bits *graph.Node) *graph.Node {
 	nodes := bits.Shape().Dim(1)
 	odds := graph.ConvertDType(e.bound.Outputs(bits)[0], dtypes.Float64)
-	earlier := dgraph.Earlier(bits.Graph(), nodes, network)
+	earlier := made.Earlier(bits.Graph(), nodes, network)
 	// numbers of parents among nodes before node k, and of required parents after it, for each k
 	others := graph.Add(graph.Dot(bits, earlier), graph.Dot(e.required, graph.Transpose(earlier, 0, 1)))
 	sign := graph.ConvertDType(graph.AddScalar(graph.MulScalar(bits, 2), -1), dtypes.Float64)

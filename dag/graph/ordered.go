@@ -9,6 +9,7 @@ import (
 	"github.com/gomlx/gomlx/pkg/core/shapes"
 
 	"github.com/transdim/vti/internal/apply"
+	"github.com/transdim/vti/internal/made"
 	"github.com/transdim/vti/space"
 )
 
@@ -119,7 +120,7 @@ func (o Ordered) Positions(codes *graph.Node) *graph.Node {
 	left := graph.Ones(g, shapes.Make(number, batch, o.nodes))
 	for t := range o.nodes {
 		// [B, N]: number of nodes not yet picked before each node; the digit picks by this number
-		rank := graph.Dot(left, Earlier(g, o.nodes, number))
+		rank := graph.Dot(left, made.Earlier(g, o.nodes, number))
 		digit := graph.Zeros(g, shapes.Make(number, batch, 1))
 		if t < o.nodes-1 {
 			digit = graph.ConvertDType(graph.SliceAxis(codes, 1, graph.AxisElem(t)), number)
@@ -129,11 +130,6 @@ func (o Ordered) Positions(codes *graph.Node) *graph.Node {
 		left = graph.Sub(left, row)
 	}
 	return graph.Stack(rows, 1)
-}
-
-// Earlier returns a matrix [N,N] with ones where row < column, and zeros elsewhere.
-func Earlier(g *graph.Graph, nodes int, dtype dtypes.DType) *graph.Node {
-	return graph.ConvertDType(graph.LogicalNot(graph.LowerTriangular(g, nodes)), dtype)
 }
 
 // maxOrderNodes is the largest number of nodes of a graph whose topological orders are counted. The

@@ -3,6 +3,8 @@ package graph
 import (
 	"github.com/gomlx/gomlx/pkg/core/dtypes"
 	"github.com/gomlx/gomlx/pkg/core/graph"
+
+	"github.com/transdim/vti/internal/made"
 )
 
 // LogSorted returns the log probability that a random sort of the nodes of an acyclic graph gives
@@ -24,7 +26,7 @@ func LogSorted(adjacency, positions *graph.Node) *graph.Node {
 // Before marks the nodes that stand before each position of an order, for a batch of B orders of N
 // nodes. Shapes are [B,N,N] -> [B,N,N], by position and node, with ones for marked nodes.
 func Before(positions *graph.Node) *graph.Node {
-	earlier := Earlier(positions.Graph(), positions.Shape().Dim(1), positions.DType())
+	earlier := made.Earlier(positions.Graph(), positions.Shape().Dim(1), positions.DType())
 	return graph.Einsum("st,bsj->btj", earlier, positions)
 }
 

@@ -99,8 +99,8 @@ func (l *ListedGraphs) judged() *verdict.Judgement {
 	return verdict.Judge(Measured(listedChains, KeptGraphs, *l.worst))
 }
 
-// Judge lowers the verdict if the chains do not agree. It returns the number of chains and the worst
-// summary of the last round of Settle. The number is zero if graphs were summed.
+// Judge lowers the verdict if the chains do not agree. It returns the number of chains, zero if
+// graphs were summed, and the worst summary of the last round of Settle.
 func (l *ListedGraphs) Judge(v *verdict.Judgement) (chains int, worst rjmcmc.Summary) {
 	if l.worst == nil {
 		return 0, worst

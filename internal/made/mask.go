@@ -80,3 +80,8 @@ func hostTensor(dtype dtypes.DType, values []float64, dims ...int) *tensors.Tens
 	}
 	panic(errorf("got dtype %s, want Float32 or Float64", dtype))
 }
+
+// Earlier returns a matrix [n,n] with ones where row < column, and zeros elsewhere.
+func Earlier(g *graph.Graph, n int, dtype dtypes.DType) *graph.Node {
+	return graph.ConvertDType(graph.LogicalNot(graph.LowerTriangular(g, n)), dtype)
+}
