@@ -73,16 +73,10 @@ func concludeSum(p *score.Problem, ctx gocontext.Context, o output, posterior *s
 
 func concludeChains(p *score.Problem, ctx gocontext.Context, o output, c *Certificate, edges walk.Edges, sample score.Sample) (*Result, error) {
 	graphs := sample.Count()
-	f := found{certificate: c, graphs: chainEstimates(edges, graphs, float64(c.ESS)), random: stream.Rand(o.seed, "parameters"), sample: sample.Thin(effects.FileDraws)}
+	f := found{certificate: c, graphs: graphEstimates{edges.Probabilities, edges.Errors, graphs, walk.ShareOf(graphs, float64(c.ESS))}, random: stream.Rand(o.seed, "parameters"), sample: sample.Thin(effects.FileDraws)}
 	f.families, f.sources = sample.Split()
 	f.logEvidence, f.logEvidenceSE = math.NaN(), math.NaN()
 	return conclude(p, ctx, o, f)
-}
-
-// chainEstimates returns the estimates of Markov chains over graphs. Standard errors of all events
-// use the same number of effective draws, the argument independent.
-func chainEstimates(edges walk.Edges, graphs []score.Draw, independent float64) graphEstimates {
-	return graphEstimates{edges.Probabilities, edges.Errors, graphs, walk.ShareOf(graphs, independent)}
 }
 
 // conclude computes the remaining parts of the answer and writes tables and pictures to the run

@@ -80,7 +80,7 @@ func RunGraphChains(ctx gocontext.Context, problem *score.Problem, cfg GraphChai
 		}
 	}
 	f := found{
-		certificate: certify(), graphs: chainEstimates(edges, graphs, edges.Worst.ESS),
+		certificate: certify(), graphs: graphEstimates{edges.Probabilities, edges.Errors, graphs, walk.ShareOf(graphs, edges.Worst.ESS)},
 		logEvidence: math.NaN(), logEvidenceSE: math.NaN(),
 		families: families, moments: effects.ExactMoments(problem, families), random: stream.Rand(o.seed, "parameters"),
 	}

@@ -88,11 +88,6 @@ func (p *Problem) overTime(values []float64, degree int, others []string) {
 	p.levels = newDesign(append(names, others...), values, func(i, j int) float64 { return rows[i][j] })
 }
 
-func (p *Problem) polynomials(values []float64) error {
-	p.overTime(values, p.Options.MaxOrder, nil)
-	return p.addModels(p.levels, 0)
-}
-
 // basis returns the values of all columns at a time, not centred: Legendre polynomials, then the
 // truncated powers of the candidate knots.
 func (p *Problem) basis(t float64) []float64 {

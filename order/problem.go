@@ -74,7 +74,8 @@ func NewProblem(t *table.Table, options Options) (*Problem, error) {
 	case Autoregression:
 		err = p.autoregressions(values)
 	case Polynomial:
-		err = p.polynomials(values)
+		p.overTime(values, options.MaxOrder, nil)
+		err = p.addModels(p.levels, 0)
 	default:
 		err = p.splines(values)
 	}

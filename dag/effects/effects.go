@@ -173,14 +173,7 @@ func slope(p *score.Problem, theta []float64, e dgraph.Edge) (slope float64) {
 	for k := range rows {
 		p.Data.RowFor(e.To, k*p.Data.Rows()/rows, row)
 		for h := range l.Hidden {
-			var input float64
-			for i, x := range row {
-				input += theta[i*l.Hidden+h] * x
-			}
-			if l.Bias {
-				input += theta[l.B1()+h]
-			}
-			if input > 0 {
+			if l.Input(theta, row, h) > 0 {
 				slope += theta[l.W2()+h] * theta[e.From*l.Hidden+h] / float64(rows)
 			}
 		}

@@ -47,12 +47,6 @@ const (
 	bgeScale      = bgeMeanWeight * (bgeExcess - 1) / (bgeMeanWeight + 1) // t
 )
 
-func newBGeForm(p *Problem, node int) *BGe {
-	b := bgeFormOf(p.Data.RowsFor(node), node)
-	b.layout = p.Layout()
-	return b
-}
-
 // bgeFormOf returns the BGe score of a node, given the rows in which no intervention set it.
 func bgeFormOf(rows [][]float64, node int) *BGe {
 	nodes := len(rows[0])

@@ -38,7 +38,9 @@ type Form interface {
 func (p *Problem) ClosedForm(node int) Form {
 	switch p.Model.Mechanism {
 	case sem.BGe:
-		return newBGeForm(p, node)
+		form := bgeFormOf(p.Data.RowsFor(node), node)
+		form.layout = p.Layout()
+		return form
 	case sem.Categorical:
 		return NewBDeuForm(p.Data, node, p.Model.ImaginarySampleSize)
 	case sem.Mixed, sem.Spline:

@@ -102,21 +102,14 @@ func estimateEvidence(random *rand.Rand, pair func(*rand.Rand, *logisticDraws), 
 		for len(draws.pairs) < count {
 			pair(random, draws)
 		}
-		evidence = newLogisticEvidence(draws.logs, draws.pairs)
+		evidence.value, evidence.se = psis.LogMeanExp(draws.pairs)
+		evidence.se = math.Hypot(evidence.se, leastError)
+		evidence.kHat = psis.Smooth(draws.logs).K
+		evidence.missed = psis.TailShare(evidence.kHat, len(draws.logs))
 		if evidence.enough() || count >= most {
 			return evidence
 		}
 	}
-}
-
-// newLogisticEvidence returns the evidence as the mean of importance weights. logs holds the log
-// weights of the draws, and pairs the log of the mean weight of each pair of draws.
-func newLogisticEvidence(logs, pairs []float64) (evidence logisticEvidence) {
-	evidence.value, evidence.se = psis.LogMeanExp(pairs)
-	evidence.se = math.Hypot(evidence.se, leastError)
-	evidence.kHat = psis.Smooth(logs).K
-	evidence.missed = psis.TailShare(evidence.kHat, len(logs))
-	return evidence
 }
 
 func (l logisticEvidence) enough() bool { return l.se < enoughError && l.missed < enoughMissed }

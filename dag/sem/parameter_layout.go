@@ -99,19 +99,23 @@ func (l Layout) Mean(theta, row []float64) (sum float64) {
 		return sum
 	}
 	for h := range l.Hidden {
-		var input float64
-		for i, x := range row {
-			input += theta[i*l.Hidden+h] * x
-		}
-		if l.Bias {
-			input += theta[l.B1()+h]
-		}
-		sum += theta[l.W2()+h] * math.Max(input, 0)
+		sum += theta[l.W2()+h] * math.Max(l.Input(theta, row, h), 0)
 	}
 	if l.Bias {
 		sum += theta[l.B2()]
 	}
 	return sum
+}
+
+// Input returns the input of a hidden unit of a network given the values of all nodes in a row.
+func (l Layout) Input(theta, row []float64, unit int) (input float64) {
+	for i, x := range row {
+		input += theta[i*l.Hidden+unit] * x
+	}
+	if l.Bias {
+		input += theta[l.B1()+unit]
+	}
+	return input
 }
 
 // LogSigma returns log σ, the log noise scale, given the parameters.

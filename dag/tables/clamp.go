@@ -9,9 +9,10 @@ import (
 	"github.com/transdim/vti/table"
 )
 
-// clamp is an intervention that a column marks: in the rows where the column is not zero, a node
-// was set to a value, which need not be in the table.
+// clamp is an intervention that a column marks, which is not a node: in the rows where the column
+// is not zero, a node was set to a value, which need not be in the table.
 type clamp struct {
+	text   string // the option that describes the intervention
 	column string
 	node   string
 	// level is the value to which the node was set: "low" or "high" for its least and largest value
@@ -25,7 +26,7 @@ func parseClamp(text string, t *table.Table) (c clamp, err error) {
 	if !found {
 		return c, fmt.Errorf("clamp %q: want column=node:level or column=node", text)
 	}
-	c = clamp{column: strings.TrimSpace(column), node: strings.TrimSpace(rest)}
+	c = clamp{text: text, column: strings.TrimSpace(column), node: strings.TrimSpace(rest)}
 	if !slices.Contains(t.Names(), c.node) { // the colon may belong to the name of the node
 		if at := strings.LastIndex(c.node, ":"); at >= 0 {
 			c.node, c.level = strings.TrimSpace(c.node[:at]), strings.TrimSpace(c.node[at+1:])
@@ -37,44 +38,28 @@ func parseClamp(text string, t *table.Table) (c clamp, err error) {
 	return c, nil
 }
 
-// clampColumns returns the columns that mark rows in which nodes were set. They are not nodes.
-func clampColumns(t *table.Table, texts []string) (names []string, err error) {
-	for _, text := range texts {
-		c, err := parseClamp(text, t)
-		if err != nil {
-			return nil, err
-		}
-		names = append(names, c.column)
-	}
-	return names, nil
-}
-
 // applyClamps sets nodes to values in the rows of interventions by clamps. These rows do not count
 // for the nodes. It must be called before values are scaled.
-func (d *Data) applyClamps(t *table.Table, texts []string) error {
-	for _, text := range texts {
-		c, err := parseClamp(text, t)
-		if err != nil {
-			return err
-		}
+func (d *Data) applyClamps(t *table.Table, clamps []clamp) error {
+	for _, c := range clamps {
 		j, err := d.Node(c.node)
 		if err != nil {
-			return fmt.Errorf("clamp %q: %w", text, err)
+			return fmt.Errorf("clamp %q: %w", c.text, err)
 		}
 		column, err := t.Lookup(c.column)
 		if err != nil {
 			return err
 		}
 		if column.Kind != table.Numeric {
-			return fmt.Errorf("clamp %q: column %q holds text, want numbers, zero where the node was not set", text, c.column)
+			return fmt.Errorf("clamp %q: column %q holds text, want numbers, zero where the node was not set", c.text, c.column)
 		}
 		rows := apply.Where(len(column.Values), func(row int) bool { return !column.IsMissing(row) && column.Values[row] != 0 })
 		if len(rows) == 0 {
-			return fmt.Errorf("clamp %q: column %q is zero in all rows", text, c.column)
+			return fmt.Errorf("clamp %q: column %q is zero in all rows", c.text, c.column)
 		}
 		value, err := d.clampValue(j, c.level)
 		if err != nil {
-			return fmt.Errorf("clamp %q: %w", text, err)
+			return fmt.Errorf("clamp %q: %w", c.text, err)
 		}
 		for _, row := range rows {
 			d.exempt(row, j)

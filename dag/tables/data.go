@@ -94,7 +94,7 @@ const leastRows = 3
 
 // NewData makes nodes of the columns of a table. Errors name the column and the place in the file.
 func NewData(t *table.Table, options DataOptions) (*Data, error) {
-	names, err := options.nodes(t)
+	names, clamps, err := options.nodes(t)
 	if err != nil {
 		return nil, err
 	}
@@ -108,7 +108,7 @@ func NewData(t *table.Table, options DataOptions) (*Data, error) {
 	if err := d.readInterventions(t, options.Intervened); err != nil {
 		return nil, err
 	}
-	if err := d.applyClamps(t, options.Clamp); err != nil {
+	if err := d.applyClamps(t, clamps); err != nil {
 		return nil, err
 	}
 	if err := d.checkSetCells(); err != nil { // before soft interventions are read, because these allow missing cells of their nodes
@@ -130,12 +130,12 @@ func NewData(t *table.Table, options DataOptions) (*Data, error) {
 }
 
 // nodes returns the columns that are nodes, in the order of the table. The other columns are
-// excluded or describe interventions.
-func (o DataOptions) nodes(t *table.Table) (names []string, err error) {
+// excluded or describe interventions. nodes also returns the interventions that columns mark.
+func (o DataOptions) nodes(t *table.Table) (names []string, clamps []clamp, err error) {
 	notesOfRows := []string{o.Intervened, o.SoftIntervened}
 	for _, name := range notesOfRows {
 		if name != "" && slices.Contains(o.Exclude, name) {
-			return nil, fmt.Errorf("column %q is excluded and also names interventions", name)
+			return nil, nil, fmt.Errorf("column %q is excluded and also names interventions", name)
 		}
 	}
 	for _, name := range slices.Concat(o.Exclude, notesOfRows) {
@@ -143,20 +143,23 @@ func (o DataOptions) nodes(t *table.Table) (names []string, err error) {
 			continue
 		}
 		if _, err := t.Lookup(name); err != nil && !slices.Contains(t.Names(), name) {
-			return nil, err
+			return nil, nil, err
 		}
 	}
-	notes, err := clampColumns(t, o.Clamp)
-	if err != nil {
-		return nil, err
+	for _, text := range o.Clamp {
+		c, err := parseClamp(text, t)
+		if err != nil {
+			return nil, nil, err
+		}
+		clamps, notesOfRows = append(clamps, c), append(notesOfRows, c.column)
 	}
 	names = apply.Keep(t.Names(), func(name string) bool {
-		return !slices.Contains(notesOfRows, name) && !slices.Contains(o.Exclude, name) && !slices.Contains(notes, name)
+		return !slices.Contains(notesOfRows, name) && !slices.Contains(o.Exclude, name)
 	})
 	if len(names) < 2 {
-		return nil, fmt.Errorf("%s: got %s as nodes of %d (the others are excluded), want at least two", t.Path, english.Count(len(names), "column"), len(t.Names()))
+		return nil, nil, fmt.Errorf("%s: got %s as nodes of %d (the others are excluded), want at least two", t.Path, english.Count(len(names), "column"), len(t.Names()))
 	}
-	return names, nil
+	return names, clamps, nil
 }
 
 // chooseCells leaves out constant columns and, unless missing cells are to be drawn, the rows with

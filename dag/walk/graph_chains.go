@@ -217,9 +217,13 @@ func (r *chainRun) refine(ctx gocontext.Context, visits [][]float64, wide bool) 
 // sweep makes a number of steps that is proportional to the number of nodes.
 func (w *walk) sweep() {
 	w.largeSteps()
-	if w.wide {
+	if w.wide { // draw the order of many nodes at once: of a block, or with the prior over orders of neighbours in the order
+		step := w.block
+		if w.tables.problem.Structure.Orders {
+			step = w.orderWindow
+		}
 		for range windows {
-			w.wideStep(min(windowWidth, len(w.parents)))
+			step(min(windowWidth, len(w.parents)))
 		}
 	}
 	for range smallSteps * len(w.parents) {
@@ -228,16 +232,6 @@ func (w *walk) sweep() {
 		w.turn()
 	}
 	w.rescore()
-}
-
-// wideStep draws the order of many nodes at once. For the prior over orders, these are neighbours
-// in the order. For the prior over graphs they are a block of nodes anywhere in the graph.
-func (w *walk) wideStep(width int) {
-	if w.tables.problem.Structure.Orders {
-		w.orderWindow(width)
-	} else {
-		w.block(width)
-	}
 }
 
 func (w *walk) largeSteps() {
