@@ -28,9 +28,9 @@ func template(m *Model) (lines []string) {
 	return lines
 }
 
-// LoadAmortized opens the posterior given data from a checkpoint of a Fit with Config.Amortize. The
-// argument model is the model of this Fit, or a model that differs from it in sizes of plates. Only
-// the fields Checkpoint and Seed of cfg are used. Other settings come from the checkpoint.
+// LoadAmortized opens a checkpoint of a Fit with Config.Amortize, and returns the posterior given
+// data. The argument model is the model of this Fit, or differs from it only in sizes of plates.
+// Only the fields Checkpoint and Seed of cfg are used. Other settings come from the checkpoint.
 func LoadAmortized(device *gpu.Device, model *Model, data Values, cfg Config) (*Posterior, error) {
 	if err := model.CheckData(data); err != nil {
 		return nil, err
@@ -66,7 +66,7 @@ func LoadAmortized(device *gpu.Device, model *Model, data Values, cfg Config) (*
 	}
 	cfg.Encoding, cfg.Products, cfg.Thin, cfg.Flow, cfg.Amortize = stored.Encoding, stored.Products, stored.Thin, stored.Flow, stored.Amortize
 	draws := cfg.Seed
-	cfg.Seed = fit.Seed // the flows were made with this seed
+	cfg.Seed = fit.Seed // the flows of the family were made with this seed
 	p, err := newPosterior(device, model, data, cfg.WithDefaults())
 	if err != nil {
 		return nil, err
@@ -81,8 +81,8 @@ func LoadAmortized(device *gpu.Device, model *Model, data Values, cfg Config) (*
 	return p, nil
 }
 
-// sameTemplate returns an error for the first difference between the template of a model and the
-// template want. Densities are not compared.
+// sameTemplate returns an error for the first difference between the template of a model (see the
+// function template) and the argument want, another template. Densities are not compared.
 func sameTemplate(want []string, m *Model) error {
 	got := template(m)
 	for i := range max(len(want), len(got)) {

@@ -12,8 +12,8 @@ import (
 	"github.com/transdim/vti/lab/testkit"
 )
 
-// A family trained on simulated data sets gives nearly the exact evidence of new data sets, with as
-// many groups as in training and with more.
+// A variational family trained on simulated data sets gives nearly the exact evidence of new data
+// sets, which have as many groups as the data sets in training, or more.
 func TestAmortizedOverDataSets(t *testing.T) {
 	testkit.Slow(t)
 	e := newEffects(3, 5, 1)
@@ -66,8 +66,9 @@ func TestAmortizeMistakes(t *testing.T) {
 	require.ErrorContains(t, err, "want plate")
 }
 
-// Training that is stopped and continued, and a family that is only loaded, give the bits of
-// training without a stop, with trained encodings of each member or encodings by networks.
+// Training that is stopped and continued gives the same bits as training without a stop, and so
+// does a trained family that is only loaded. Encodings of members are trained, or computed by
+// networks.
 func TestResume(t *testing.T) {
 	e := newEffects(5, 4, 2)
 	data := e.draw(t, 1)
@@ -125,7 +126,8 @@ func TestResume(t *testing.T) {
 	require.ErrorContains(t, err, "Resume needs Checkpoint")
 }
 
-// patient is a context that is cancelled after its state was asked for a number of times.
+// patient is a context whose method Err returns nil for the first calls, as many as the field left,
+// and then reports that the context is cancelled. The field after counts the later calls.
 type patient struct {
 	gocontext.Context
 	left, after int

@@ -43,8 +43,8 @@ type Certificate struct {
 	Reasons []string
 	// Plate is the plate whose members are weighted one by one; nil if there is none.
 	Plate *Plate
-	// KHat is the Pareto shape k̂ of the tail of the weights, and ESS the effective number of the
-	// Draws draws.
+	// KHat is the Pareto shape k̂ of the tail of the weights, and ESS the effective number of
+	// draws. Draws is the number of draws.
 	KHat, ESS float64
 	Draws     int
 	// LogEvidence is log p(x) with its standard error, in nats.
@@ -72,24 +72,24 @@ func (c *Certificate) evidence() models.Evidence {
 	return models.Evidence{Log: c.LogEvidence, SE: c.LogEvidenceSE, KHat: c.KHat, Draws: c.Draws, ESS: c.ESS, NonFinite: c.NonFinite, Bound: math.Inf(-1)}
 }
 
-// The draws of a certificate. If there are few groups, the posterior of their standard deviation
-// has a tail that 2,000 draws do not show. With 2,000 draws and a good k̂, the standard deviation
-// of this posterior is 9 and 14 percent too small in two of 9 fits.
+// Numbers of draws of a certificate. If there are few groups, the posterior of their standard
+// deviation has a tail that 2,000 draws do not show. With 2,000 draws and a good k̂, the standard
+// deviation of this posterior is 9 and 14 percent too small in two of 9 fits.
 const (
 	firstDraws  = 8000
 	mostDraws   = 64_000
-	enoughESS   = 1000    // effective draws at which doubling of draws ends: sd to 2%
+	enoughESS   = 1000    // effective draws at which doubling ends: sds have errors of 2%
 	keptNumbers = 1 << 25 // largest count of numbers in all draws together
 	// hopelessShare is the fraction of effective draws below which, if k̂ is unreliable too, a
 	// variational family counts as missing parts of the posterior. On tables with nested groups,
-	// log evidences differ from integrals by 0.3 to 3 nats at smaller fractions, and by at most
-	// 0.03 nats if a tenth of the draws is effective.
+	// log evidences differ from numerical integrals by 0.3 to 3 nats at smaller fractions, and by
+	// at most 0.03 nats if a tenth of the draws is effective.
 	hopelessShare = 0.02
 )
 
 // Certify computes importance weights of draws from the family. A fraction of the draws comes from
 // wider distributions (see the file widening.go). If the family is too narrow, these draws have
-// large weights and thereby show it. If ctx is cancelled, it stops after the batch of draws in
+// large weights and thereby show it. If ctx is cancelled, Certify stops after the batch of draws in
 // progress, with an error that wraps ctx.Err().
 func (p *Posterior) Certify(ctx gocontext.Context, cfg CertifyConfig) (*Certificate, error) {
 	if cfg.Draws < 0 {
@@ -190,7 +190,8 @@ func separable(m *Model) *Plate {
 	return best
 }
 
-// belongs returns the plate of v whose members each belong to one member of the plate to, or nil.
+// belongs returns the first plate of v that is nested in the plate named to, or is this plate; nil
+// if there is none.
 func (v *Variable) belongs(to *Plate) *Plate {
 	if to == nil {
 		return nil

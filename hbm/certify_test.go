@@ -52,8 +52,8 @@ func meanOf(c *Certificate, f func(draw int) float64) (mean, variance float64) {
 	return mean, variance
 }
 
-// On a model with all kinds of plates, the log evidence by weights of each member of a plate agrees
-// with the mean weight of whole draws, within five standard errors.
+// On a model with all kinds of plates, the log evidence from weights of single members of a plate
+// agrees, within five standard errors, with the log evidence from weights of whole draws.
 func TestCertifyByMembers(t *testing.T) {
 	m, observed, plates := ragged()
 	simulator, err := NewSimulator(open(t), m)
@@ -117,10 +117,10 @@ func TestCertifyWithoutPlates(t *testing.T) {
 	require.InDelta(t, -0.25-0.5*math.Log(4*math.Pi), c.LogEvidence, 0.01)
 }
 
-// Each of 400 members has some draws from a wider distribution, but most of the weighted draws are
-// effective. The family is close to the posterior, μ given y and z_g | μ, y ~ N((μ + y_g)/2, 1/2).
-// The log evidence is the log density of y_g ~ N(μ, 2). With 8 independent draws of each member
-// only 6 of 1,000 draws would be effective.
+// Of 400 members, with y_g ~ N(z_g, 1), z_g ~ N(μ, 1) and μ ~ N(0, 1), each has some draws from a
+// wider distribution, but most of the weighted draws are effective. The exact log evidence follows
+// from y_g ~ N(μ, 2). With 8 independent draws of each member only 6 of 1,000 draws would be
+// effective.
 func TestWeightsOfManyMembers(t *testing.T) {
 	testkit.Long(t)
 	const members, sum = 400, 400 * 0.7

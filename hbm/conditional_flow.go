@@ -61,7 +61,8 @@ func (f *flows) width(l *latent) int {
 	return 2*l.dim + spareEncoding
 }
 
-// flowParts holds the affine block and the inputs of a flow, by encodings and earlier variables.
+// flowParts holds the affine block and the inputs of a flow, computed from encodings and earlier
+// variables. A member has U unconstrained numbers, and the flow C further inputs.
 type flowParts struct {
 	scale, shift   *Node // u = shift + scale y, [plates..., draws or 1, U]
 	logScale       *Node // Σ log scale over the numbers that the model has

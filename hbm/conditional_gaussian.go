@@ -23,8 +23,8 @@ type gaussian struct {
 	dense bool // whether the covariance of a member is dense; else it is diagonal
 }
 
-// width returns the number of entries of an encoding: the mean, the log diagonal of the factor of
-// the covariance, the factor below its diagonal, and the coefficients of the regression.
+// width returns the number of entries of an encoding: the mean, the log diagonal of the Cholesky
+// factor of the covariance, the factor below its diagonal, and the coefficients of the regression.
 func (n gaussian) width(l *latent) int {
 	width := 2*l.dim + l.dim*l.after
 	if n.dense {
@@ -34,10 +34,11 @@ func (n gaussian) width(l *latent) int {
 }
 
 // normalParts holds the parameters of a normal distribution, from an encoding. Their unit is the
-// typical sd, the standard deviation of the prior at typical values of the parents.
+// typical sd, the standard deviation of the prior at typical values of the parents. u are the U
+// unconstrained numbers of a member.
 type normalParts struct {
 	center       *Node // mean of u given the variables before, [plates..., draws or 1, U]
-	logSD        *Node // log diagonal of the factor of the covariance, in units of typical sd
+	logSD        *Node // log diagonal of the Cholesky factor of the covariance, in units of typical sd
 	lower        *Node // the factor below its diagonal [..., U, U]; nil stands for zero
 	unit, logDet *Node // the typical sd, and the log determinant of the map from noise to u
 }

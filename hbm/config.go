@@ -44,10 +44,10 @@ type Config struct {
 	Amortize int
 	// Simulate, if not nil, makes the data sets of Amortize: values of observed variables
 	// [plates..., sets, event...], and of constants for each set or one for all sets. Over a space
-	// of models, codes names the model of each set; otherwise it is nil. The sets need not follow
-	// the model: the family is trained to be near the posterior given each of them. The same
-	// arguments must give the same sets. With Thin, left says which members of a plate a step uses;
-	// nil stands for all. If Simulate is nil, the model is simulated.
+	// of models, the argument codes names the model of each set; otherwise it is nil. The sets need
+	// not follow the model: the family is trained to be near the posterior given each set. The same
+	// arguments must give the same sets. With Thin, the argument left says which members of a plate
+	// a step uses; nil stands for all. If Simulate is nil, the model is simulated.
 	Simulate func(ctx context.Context, sets int, codes [][]int32, seed uint64, name string, left map[*Plate][]bool) (Values, error)
 	// Thin makes each step of training with Amortize use only a random part of the members of each
 	// plate, as if the plate had no other members. The fraction used is drawn between ThinnestShare

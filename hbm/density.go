@@ -23,7 +23,7 @@ type Density struct {
 	// may keep axes of the event, over which it is then summed.
 	logProb func(x *Node, parameters []*Node, eventRank int) *Node
 	// draw fills x with the value of one member. Each parameter has one number, or one for each
-	// entry of x; for a mixture it has more.
+	// entry of x; a parameter of a mixture has more.
 	draw func(random *rand.Rand, parameters [][]float64, x []float64)
 	// normal, if not nil, returns mean and standard deviation [plates..., draws, event...] of a
 	// normal distribution near the distribution of the unconstrained value under the default link.

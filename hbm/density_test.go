@@ -27,7 +27,8 @@ func evaluated(t *testing.T, density Density, x []float64, event ...int) []float
 	return out.Value().([]float64)
 }
 
-// elementwiseCases are the densities of independent components, with plain log densities.
+// elementwiseCases are the densities of independent components, each with log density, mean and sd
+// computed without the package.
 var elementwiseCases = map[string]struct {
 	density func(p ...Term) Density
 	p       []float64

@@ -31,10 +31,10 @@
 //
 // A training step uses Batch members of each plate and weights each variable by the number of
 // variables that it represents, so that the gradient is unbiased (PAVI eq. 5 to 7). Each latent
-// variable is conditioned on its ancestors, and on every earlier variable whose plates it has too,
-// so that one member of the earlier variable belongs to each of its members (PAVI eq. 3). The
-// expensive part of a distribution, a flow, is shared by the members of a plate; members differ by
-// an encoding of a few numbers (PAVI eq. 4).
+// variable is conditioned on its ancestors, and on every earlier variable whose plates its own
+// plates determine: each of its members then belongs to one member of the earlier variable (PAVI
+// eq. 3). The expensive part of a distribution, a flow, is shared by the members of a plate;
+// members differ by an encoding of a few numbers (PAVI eq. 4).
 //
 // Over makes the model one of a space of models, a vti.Target:
 //

@@ -103,7 +103,7 @@ func (e *effects) errors(t testing.TB, p *Posterior, exact exactEffects) (mean, 
 }
 
 // TestQualityOfAmortization trains on data sets simulated from Gaussian random effects, and infers
-// from new ones: 1,000 of 3 groups, 100 of 30 and 10 of 300:
+// from new data sets: 1,000 of 3 groups, 100 of 30 groups and 10 of 300 groups:
 //
 //	GOMAXPROCS=1 go test -tags quality -run TestQualityOfAmortization -v ./hbm
 func TestQualityOfAmortization(t *testing.T) {

@@ -17,7 +17,7 @@ type effects struct {
 	x               *Variable
 	groups, samples int
 	dim             int
-	sd              [3]float64 // σ_μ, σ_g, σ_x
+	sd              [3]float64 // σ_μ of the mean of all groups, σ_g of group means, σ_x of samples
 }
 
 func newEffects(groups, samples, dim int) *effects {

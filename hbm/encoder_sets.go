@@ -158,9 +158,9 @@ func (s *setEncoder) contractOnce(ctx *context.Context, r *replica, x *Variable,
 	return r.remembered(x.name+l.path, func() level { return s.contract(ctx.In("level"+l.path), r, l, axis, to) })
 }
 
-// contraction returns the next step from the plates in from to the plates in to. axis is the axis
-// of the last plate in from that is not in to, or -1 if there is none. by is the plate that
-// replaces this plate, or nil if the plate is only removed.
+// contraction returns one step on the way from a list of plates, named from, to another list, named
+// to. axis is the axis of the last plate in from that is not in to, or -1 if there is none. by is
+// the plate that replaces this plate, or nil if the plate is only removed.
 func contraction(from, to []*Plate) (axis int, by *Plate) {
 	for axis = len(from) - 1; axis >= 0; axis-- {
 		if !slices.Contains(to, from[axis]) {
@@ -179,8 +179,8 @@ func contracted(plates []*Plate, axis int, by *Plate) []*Plate {
 	return left
 }
 
-// next returns the plate that replaces from[axis] in the next step towards the plates in to: a
-// plate around from[axis] that is not in from, or nil if there is none.
+// next returns the plate that replaces from[axis] in the next step towards the list named to. It is
+// a plate in which from[axis] is nested and that is not in from, or nil if there is none.
 func next(from []*Plate, axis int, to []*Plate) *Plate {
 	var first *Plate
 	for _, parent := range from[axis].parents {
@@ -235,7 +235,7 @@ func (v *Variable) constants() []*Variable {
 	return slices.DeleteFunc(v.Parents(), func(parent *Variable) bool { return parent.role != Constant })
 }
 
-// contract replaces the plate on an axis by to, a plate around it, or removes it if to is nil.
+// contract replaces the plate on an axis by an outer plate named to, or removes it if to is nil.
 func (s *setEncoder) contract(ctx *context.Context, r *replica, l level, axis int, to *Plate) level {
 	set := &sets{replica: r, from: l.plates, axis: axis, to: contracted(l.plates, axis, to)}
 	weight := r.memberWeights(set.from, l.value.Rank()) // [plates of members..., 1, 1]
@@ -266,7 +266,8 @@ func (s *setEncoder) linear(ctx *context.Context, x *Node, outputs int, weight m
 	return made.Linear(ctx, s.seed, x, outputs, weight, made.Zeros)
 }
 
-// sets groups members of the plates in from by the members of the plates in to around them.
+// sets groups the members of the plates in from into sets, one for each member of the plates in to.
+// On the axis, a plate of from is replaced by an outer plate or removed.
 type sets struct {
 	*replica
 	from, to []*Plate

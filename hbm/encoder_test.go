@@ -15,7 +15,7 @@ import (
 )
 
 // classes is a model of pupils in schools, with marks on several days and the age of each pupil.
-// Pupils have given numbers, and are in the given order.
+// The number of a pupil determines the marks and the age.
 type classes struct {
 	model              *Model
 	school, pupil      *Variable // latent variables for whose members encodings are computed
@@ -25,8 +25,8 @@ type classes struct {
 
 const days = 3
 
-// newClasses builds the model with pupils in the order of schoolOf. The marks and ages belong to
-// the pupils of the given numbers, on days in an order.
+// newClasses builds the model with pupils in the order of schoolOf. Entry i of numbers determines
+// the marks and the age of pupil i, and the argument order the order of the days.
 func newClasses(schoolOf []int32, numbers, order []int) *classes {
 	c := &classes{model: NewModel()}
 	school := c.model.Plate("school", 3)
@@ -59,7 +59,7 @@ var encoders = map[string]func(s *setEncoder) encoder{
 }
 
 // encodings returns the encodings of all members of a variable [members][width], by networks with
-// random weights. The graph has the members that batch selects.
+// random weights. The graph has the members that the argument batch selects.
 func (c *classes) encodings(t *testing.T, wrap func(s *setEncoder) encoder, dtype dtypes.DType, v *Variable, batch map[*Plate]int) [][]float64 {
 	const width = 7
 	require.NoError(t, c.model.CheckData(c.data))

@@ -118,7 +118,8 @@ type latent struct {
 }
 
 // latents lists the latent variables of a model. If cascade is true, each is conditioned on every
-// earlier variable for which each of its members determines a member.
+// earlier variable whose plates its own plates determine: each of its members belongs to one member
+// of such a variable.
 func latents(m *Model, cascade bool) []*latent {
 	var list []*latent
 	for _, v := range m.Latents() {

@@ -25,7 +25,7 @@ type feed struct {
 	target *targetFamily
 	code   []int32
 	// present lists, for each member of each latent variable, the unconstrained numbers that the
-	// model of code has. nil stands for all numbers.
+	// model named by code has. nil stands for all numbers.
 	present [][][]int
 }
 

@@ -38,9 +38,9 @@ func fit(t testing.TB, m *Model, data Values, cfg Config) *Posterior {
 	return p
 }
 
-// A fit comes near the exact evidence and posterior. Branch holds the exact posterior, and so do
-// the affine block of PAVI-F and a joint normal distribution. The means of three groups are nearly
-// independent a posteriori, so that the mean field comes near too.
+// A fit comes near the exact evidence and posterior. The family Branch contains the exact
+// posterior, and so do PAVI-F, by its affine block, and Joint. The means of three groups are nearly
+// independent a posteriori, so that MeanField comes near too.
 func TestFitEffects(t *testing.T) {
 	testkit.Slow(t)
 	e := newEffects(3, 50, 2)
@@ -71,8 +71,8 @@ func TestFitEffects(t *testing.T) {
 	}
 }
 
-// ragged returns a model with all kinds of plates: two levels of groups of different sizes, and
-// items that are crossed with them.
+// ragged returns a model with all kinds of plates: schools of different sizes, pupils nested in
+// schools, and years, which are crossed with both.
 func ragged() (m *Model, observed *Variable, plates map[string]*Plate) {
 	m = NewModel()
 	school := m.Plate("school", 4)
@@ -88,8 +88,9 @@ func ragged() (m *Model, observed *Variable, plates map[string]*Plate) {
 	return m, observed, map[string]*Plate{"school": school, "pupil": pupil, "year": year}
 }
 
-// The mean of the reduced ELBO over selections is the full ELBO (PAVI eq. 7), within five standard
-// errors. The mean without the weights of members in eq. 5 and 6 differs by more.
+// The reduced ELBO is an estimate from a random selection of members of each plate. Its mean over
+// selections is the ELBO of all members (PAVI eq. 7), within five standard errors. Without the
+// weights of members in eq. 5 and 6 the mean differs by more.
 func TestReducedELBOIsUnbiased(t *testing.T) {
 	m, observed, plates := ragged()
 	simulator, err := NewSimulator(open(t), m)

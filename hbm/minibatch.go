@@ -145,8 +145,8 @@ func byDepth(plates []*Plate) []*Plate {
 	return ordered
 }
 
-// planNested returns the rule for a plate given the rules of all plates around it. If part is 0,
-// the rule takes all members.
+// planNested returns the rule for a plate, given the rules of the plates in which it is nested. If
+// the argument part is 0, the rule takes all members.
 func (s *selector) planNested(p *Plate, part int) (*plan, error) {
 	if len(p.parents) == 0 {
 		if part == 0 {

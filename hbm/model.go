@@ -189,7 +189,7 @@ func (v *Variable) Parents() []*Variable {
 	return parents
 }
 
-// String writes the variable with its plates and its event: x[group 3, sample 50](2).
+// String writes the variable with its plates and its event, as in x[group[3] sample[50]][2].
 func (v *Variable) String() string {
 	s := v.name
 	if len(v.plates) > 0 {

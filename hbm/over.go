@@ -23,13 +23,13 @@ import (
 // Target is a Model over a space of models, with its data: a vti.Target for vti.Fit, vti.Solve and
 // their results. A code, S integers, names a model. In shapes B is a number of models or draws, D
 // the number of coordinates and U the number of unconstrained numbers of a member of a variable.
-// Its parameters θ [D] are the unconstrained numbers of all latent variables (Model.Coordinates),
-// of which each model has some.
+// The parameters θ [D] of a Target are the unconstrained numbers of all latent variables
+// (Model.Coordinates). Each model has some of them.
 //
 // A number that a model lacks has no density, and its unconstrained value is zero: an effect is
-// then 0, and a standard deviation 1. Densities of other variables use these values. Present
-// expresses other differences between models. If a link or a density joins numbers, such as shares
-// that sum to one, a model has all of them or none.
+// then 0, and a standard deviation 1. Densities of other variables use these values. The function
+// Present expresses other differences between models. If a link or a density joins numbers, such as
+// shares that sum to one, a model has all of them or none.
 type Target struct {
 	// LogConcave says that the posterior of the parameters has one mode in every model. Examples
 	// are effects with known standard deviations and a log-concave response. This claim is not

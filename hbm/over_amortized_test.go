@@ -14,7 +14,7 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// withData returns the regression with other responses, simulated from the model of code.
+// withData returns the regression with other responses, simulated from the model that code names.
 func (c *chosenRegression) withData(t *testing.T, code []int32, seed uint64) *chosenRegression {
 	simulator, err := c.target.Simulator(openCPU(t))
 	require.NoError(t, err)
@@ -47,8 +47,8 @@ func trainAmortized(t *testing.T, target *Target, cfg Config, steps int) func(ta
 
 // One family serves all data sets and models. On fresh data sets of every model, the evidences of
 // all models are exact within five of their standard errors, which fails by chance once in two
-// million, and the answer is trusted. q(m) stays at the prior. A family that was hardly trained
-// gives no wrong answer.
+// million, and the answer is trusted. The distribution q(m) of models in training stays at the
+// prior. A family that was hardly trained gives no wrong answer.
 func TestAmortizedOverModels(t *testing.T) {
 	testkit.Long(t)
 	c := newChosenRegression(t)

@@ -15,7 +15,7 @@ import (
 	"github.com/transdim/vti/internal/train"
 )
 
-// ceilings finds the largest likelihood of a model. It bounds the evidence, a mean of likelihoods.
+// ceilings finds the largest likelihood of a model. No evidence, a mean of likelihoods, is larger.
 type ceilings struct {
 	slope *Exec // computes the log likelihood, log p(data | θ, m), and its gradient
 }
@@ -32,8 +32,9 @@ func newCeilings(device *gpu.Device, t *Target) (*ceilings, error) {
 	return &ceilings{slope}, err
 }
 
-// A climb ends if no slope is larger than climbSlope, or if climbRest steps together gain less than
-// climbGain nats, little compared with negligibleNats. A climb of climbSteps steps gives no bound.
+// The maximisation of a likelihood ends if no slope is larger than climbSlope, or if climbRest
+// steps together gain less than climbGain nats, little compared with negligibleNats. If it takes
+// climbSteps steps, it gives no bound.
 const (
 	climbSteps = 300
 	climbSlope = 1e-3
@@ -41,8 +42,8 @@ const (
 	climbGain  = 0.01
 )
 
-// bound returns the local maximum of the log likelihood of the model of code that maximisation from
-// theta [D] reaches, or +Inf if it reaches none. If the likelihood has one mode, this is its
+// bound returns the local maximum that maximisation from theta [D] reaches in the log likelihood of
+// the model named by code, or +Inf if it reaches none. If the likelihood has one mode, this is its
 // largest value.
 func (c *ceilings) bound(code []int32, theta []float64) float64 {
 	var failed error

@@ -20,9 +20,9 @@ import (
 )
 
 // termsModel is y_jr = Σ_k x_rk (a_k + b_jk) + ε in groups j, with a_k ~ N(0, 1), b_jk ~ N(0, ¼)
-// and ε ~ N(0, 1). Entry k of a code says whether a model has term k, and entry K + k whether the
-// coefficient of the term varies by group. Without skew, columns are orthogonal in every group, and
-// terms independent.
+// and ε ~ N(0, 1). There are K terms. Entry k of a code says whether a model has term k, and entry
+// K + k whether the coefficient of the term varies by group. If the argument skew is zero, columns
+// are orthogonal in every group, and terms independent.
 type termsModel struct {
 	target *Target
 	sums   [][]float64 // Σ_r x_rk y_jr of each term and group

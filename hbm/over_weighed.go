@@ -29,8 +29,8 @@ type weighed struct {
 	ceilings  *ceilings
 	mutex     sync.Mutex // held by one evaluation at a time
 	// kept holds the weighted draws of each model, so that an amortized family, which should answer
-	// in about a second, draws once. It is nil for other families, which draw anew for each
-	// question. numbers counts the numbers in kept.
+	// in about a second, draws once. It is nil for other families, which draw anew in each call.
+	// numbers counts the numbers in kept.
 	kept    map[string]*Certificate
 	numbers int
 }
@@ -53,8 +53,8 @@ const (
 	openedWeighed = 2048
 	// mostModels is the largest number of models of a space whose evidences are all estimated.
 	mostModels = 128
-	// A model whose log evidence is negligibleNats below the largest, or more, has no part in the
-	// answer. 128 such models together have a posterior probability below a thousandth.
+	// A model whose log evidence is negligibleNats below the largest, or more, does not matter for
+	// the answer. 128 such models together have a posterior probability below a thousandth.
 	negligibleNats = 12
 	// Models within drawnNats of the largest log evidence need no further draws for their evidence:
 	// the later draws of their parameters make the answer doubtful if weights have no mean. Half
@@ -167,7 +167,7 @@ func (w *weighed) writeParameters(modelFeed *feed, sample *Draws, draw int, thet
 	}
 }
 
-// Parameters draws n vectors of parameters of the model of code, by importance weights.
+// Parameters draws n vectors of parameters of the model that code names, by importance weights.
 func (w *weighed) Parameters(code []int32, known models.Evidence, n int, random *rand.Rand) (models.Parameters, error) {
 	draws := fewWeighed
 	switch {

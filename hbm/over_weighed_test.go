@@ -49,7 +49,8 @@ func newChosenRegression(t *testing.T) *chosenRegression {
 	return c
 }
 
-// logEvidence returns the log density of N(0, 1 + 1 + c² x xᵀ + ¼ [same group]) at y.
+// logEvidence returns the log density of y under N(0, I + 1 1ᵀ + x xᵀ + ¼ S). S is 1 for two rows
+// of one group, else 0. Without slope x xᵀ is absent; if varies is false, ¼ S is absent.
 func (c *chosenRegression) logEvidence(slope, varies bool) float64 {
 	n := len(c.y)
 	l := make([][]float64, n)

@@ -22,7 +22,7 @@ type Plate struct {
 	parents []*membership
 }
 
-// membership says that each member of a plate belongs to one member of the plate around it.
+// membership says to which member of an outer plate each member of a plate belongs.
 type membership struct {
 	plate *Plate
 	index []int32 // [size of the plate], each in 0 … plate.size-1
@@ -75,7 +75,7 @@ func (p *Plate) Name() string { return p.name }
 // Size returns the number of members of the plate.
 func (p *Plate) Size() int { return p.size }
 
-// path returns the shortest chain of memberships from p to the plate to, or nil if there is none.
+// path returns the shortest chain of memberships from p to another plate, or nil if there is none.
 func (p *Plate) path(to *Plate) []*membership {
 	type step struct {
 		plate *Plate
@@ -96,8 +96,8 @@ func (p *Plate) path(to *Plate) []*membership {
 // Determines reports whether to is p, or each member of p belongs to one member of the plate to.
 func (p *Plate) Determines(to *Plate) bool { return p == to || p.path(to) != nil }
 
-// carrier returns the index of the first of plates whose members each belong to a member of p, or
-// -1.
+// carrier returns the index of p in a list of plates or, without p, of the first plate nested in p;
+// -1 if there is none.
 func (p *Plate) carrier(plates []*Plate) int {
 	if i := slices.Index(plates, p); i >= 0 {
 		return i

@@ -84,9 +84,9 @@ func newCascade(m *Model, data Values, cfg Config, copies int) (*cascade, error)
 func (p *Posterior) Family() Family { return p.config.Family }
 
 // On returns the posterior given other data, from the same weights in one pass, for a family that
-// computes all encodings from the data. model is the trained model, or one with the same variables
-// and plates of other sizes. On needs no training if the family was amortized over data sets
-// (Config.Amortize).
+// computes all encodings from the data. The argument model is the trained model, or one with the
+// same variables and plates of other sizes. On needs no training if the family was amortized over
+// data sets (Config.Amortize).
 func (p *Posterior) On(model *Model, data Values) (*Posterior, error) {
 	for _, l := range p.family.latents {
 		if _, free := p.family.encoderOf(l).(freeEncodings); free {

@@ -32,8 +32,9 @@ func withPresence(logProb, present *Node, rank int) *Node {
 	return sumPresent(flat, present)
 }
 
-// encoded returns the encodings of the members for the model of each draw, weighted by its
-// features: from encodings [plates..., draws or 1, (1+F)·width] to [plates..., draws or 1, width].
+// encoded returns encodings [plates..., draws or 1, width] of the members for the model of each
+// draw. Each is a sum, weighted by 1 and the F features of the model, of the 1 + F blocks of
+// encodings [plates..., draws or 1, (1+F)·width].
 func encoded(encodings, features *Node, width, plates int) *Node {
 	dims := encodings.Shape().Dimensions[:plates]
 	members, draws := product(dims), encodings.Shape().Dim(plates)

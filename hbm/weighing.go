@@ -41,8 +41,8 @@ type weighing struct {
 
 // innerDraws returns a sufficient number of draws of the variables of a member, for each outer
 // draw. If a member has one number, its draws are evenly spaced quantiles, and fewer draws suffice.
-// Half and twice the 8 give the same answers (docs/benchmarks/constants.md). On the table verbagg
-// 28, 56 and 59 percent of the outer draws are effective with 4, 8 and 16 inner draws.
+// With 4 or 16 draws instead of 8 answers are the same (docs/benchmarks/constants.md). On the table
+// verbagg 28, 56 and 59 percent of the outer draws are effective with 4, 8 and 16 inner draws.
 func (w *weighing) innerDraws() int {
 	if w.plate == nil {
 		return 1

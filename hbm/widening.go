@@ -12,12 +12,12 @@ import (
 	"github.com/transdim/vti/internal/rank"
 )
 
-// Importance weights of draws from a family that is too narrow have a heavy tail that few draws
-// show. So a fraction of the draws comes from wider distributions, in which the standard normal
-// noise z of the family is stretched. The noise of each member that is weighted by itself is a
-// block, and the noise of all other variables is one more block. Component c of the mixture has
-// probability a_c and multiplies the noise z_v of some variables v by a factor s. The density of a
-// draw is the density of the mixture (Hesterberg 1995),
+// Importance weights of draws from a family that is too narrow have a heavy tail, which a small
+// number of draws does not show. So a fraction of the draws comes from wider distributions, in
+// which the standard normal noise z of the family is stretched. The noise of each member that is
+// weighted by itself is a block, and the noise of all other variables is one more block. Component
+// c of the mixture has probability a_c and multiplies the noise z_v of some variables v by a factor
+// s. The density of a draw is the density of the mixture (Hesterberg 1995),
 //
 //	log r(θ) = log q(θ) + log Σ_c a_c Π_{v stretched by c} N(z_v; 0, s² I) / N(z_v; 0, I)
 //
@@ -93,7 +93,8 @@ func (b block) stretch(random *rand.Rand, u float64, factors []float64) {
 }
 
 // correction returns log Σ_c a_c Π_v N(z_v; 0, s² I) / N(z_v; 0, I), the log density of the mixture
-// in units of the standard normal density, given the sum of the squares of each z_v.
+// in units of the standard normal density, given the sum of the squares of each z_v. Component c
+// has the probability a_c and stretches z_v by its factor s.
 func (b block) correction(squares []float64) float64 {
 	if b.total == 0 {
 		return 0
@@ -113,8 +114,9 @@ func (b block) correction(squares []float64) float64 {
 	return logsum.Of(terms)
 }
 
-// corrections holds log densities of the mixture relative to the family: of the noise of each outer
-// draw that belongs to no member, [outer], and of each member, [members, outer, inner].
+// corrections holds log densities of the mixture relative to the family: for each outer draw, of
+// the noise that belongs to no member, [outer], and of the noise of each member, [members, outer,
+// inner].
 type corrections struct{ common, perMember []float64 }
 
 // drawNoise draws the noise of every latent variable, [plates..., draws, U], as inputs of the

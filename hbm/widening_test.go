@@ -132,7 +132,8 @@ func TestStratifiedDraws(t *testing.T) {
 }
 
 // For each number, one of n draws in succession lies in each of n parts of equal probability, in an
-// order of its own. The first half of an order by halves has every second number.
+// order of its own. The first half of an order that the function halves makes has every second
+// number.
 func TestStrata(t *testing.T) {
 	random := stream.Rand(2, "strata")
 	for _, n := range []int{2, 5, 8} {
