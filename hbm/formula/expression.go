@@ -51,7 +51,7 @@ func (e *Expression) Columns() (columns []string) {
 	return columns
 }
 
-// Value is the value of the expression where valueOf returns the value of each column.
+// Value is the value of the expression. The function valueOf returns the value of a column.
 func (e *Expression) Value(valueOf func(column string) float64) float64 {
 	var x, y float64
 	if len(e.parts) > 0 {
@@ -97,7 +97,7 @@ func (f Transform) value(x float64) (value float64, domain string) {
 	return x, "a number"
 }
 
-// node makes an expression of an operator and its parts, with the necessary parentheses.
+// node makes an expression of an operator and its operands, with the necessary parentheses.
 func node(operator rune, precedence int, sign string, parts ...*Expression) *Expression {
 	e := &Expression{operator: operator, parts: parts, precedence: precedence}
 	for i, part := range parts {
@@ -124,7 +124,7 @@ func (p *formulaParser) expression() (*Expression, error) {
 
 func (p *formulaParser) product() (*Expression, error) { return p.chain("*/", ofProduct, p.signed) }
 
-// chain reads parts joined by signs of one precedence.
+// chain reads operands joined by operators of one precedence. The argument part reads one operand.
 func (p *formulaParser) chain(signs string, precedence int, part func() (*Expression, error)) (*Expression, error) {
 	left, err := part()
 	for err == nil && strings.ContainsRune(signs, p.peek().kind) {

@@ -138,7 +138,7 @@ func TestFormulaErrors(t *testing.T) {
 	require.ErrorContains(t, err, "more than 1000 terms")
 }
 
-// Parsing any text gives a formula that parses to itself, or an error with its place.
+// Parsing any text gives a formula that parses to itself, or an error with its position.
 func FuzzParseFormula(f *testing.F) {
 	for _, seed := range []string{
 		"y ~ x", "log_radon ~ floor*u + (1 + floor | county)", "y ~ 0 + a:b - a + (x || g/h) + offset(log(e))", "`a b` ~ -1+((x))", "y ~ (a+b)/c|", "y~1(",

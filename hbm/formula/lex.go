@@ -36,17 +36,17 @@ func (t token) String() string {
 	return `"` + string(t.kind) + `"`
 }
 
-// Error is a mistake in a formula, with its place.
+// Error is a mistake in a formula, with its position.
 type Error struct {
 	// Text is the formula.
 	Text string
-	// Position is the place of the error, in characters from 1.
+	// Position is the index of the character at which the error begins, from 1.
 	Position int
 	// Message says which text the parser found and which it expected.
 	Message string
 }
 
-// Error shows the formula with a mark below the place of the error.
+// Error shows the formula with a mark below the character at which the error begins.
 func (e *Error) Error() string {
 	return fmt.Sprintf("formula, character %d: %s\n  %s\n  %s^", e.Position, e.Message, e.Text, strings.Repeat(" ", e.Position-1))
 }
@@ -93,7 +93,8 @@ func lex(text string) ([]token, error) {
 	return append(tokens, token{kind: endToken, position: len(runes) + 1}), nil
 }
 
-// endOfNumber returns the place after a number, such as 12, 0.5 or 1e-3, that began before place i.
+// endOfNumber returns the index of the first character after a number, such as 12, 0.5 or 1e-3,
+// that began before index i.
 func endOfNumber(runes []rune, i int) int {
 	digits := func(i int) int {
 		for i < len(runes) && (unicode.IsDigit(runes[i]) || runes[i] == '.') {

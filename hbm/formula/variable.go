@@ -26,7 +26,8 @@ type Variable struct {
 	order string
 	// Expression is the expression of Compute; nil otherwise.
 	Expression *Expression
-	// Position is the variable's place in the formula, in characters from 1. Comparisons ignore it.
+	// Position is the index of the variable's first character in the formula, from 1. Comparisons
+	// ignore it.
 	Position int
 }
 
@@ -128,7 +129,7 @@ func (v Variable) Columns() []string {
 	return []string{v.Column}
 }
 
-// same reports whether two variables are equal, apart from their places.
+// same reports whether two variables are equal, apart from their positions.
 func (v Variable) same(w Variable) bool {
 	if (v.Expression == nil) != (w.Expression == nil) || v.Expression != nil && v.Expression.text != w.Expression.text {
 		return false
@@ -196,8 +197,8 @@ func (p *formulaParser) variable() (Variable, error) {
 	return v, p.expect(')', `")"`)
 }
 
-// computes reports whether a function of more than a column comes next: log(1 + x) is I(log(1 +
-// x)).
+// computes reports whether the next token begins a function of an expression, not only of a column:
+// log(1 + x) is I(log(1 + x)).
 func (p *formulaParser) computes() bool {
 	if slices.Index(transformNames[:pointwise], p.peek().text) <= 0 || p.tokens[1].kind != '(' {
 		return false
