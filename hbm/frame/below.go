@@ -10,10 +10,10 @@ import (
 	"github.com/transdim/vti/table"
 )
 
-// Below returns the frame of the rows that the run has seen, followed by the rows of a new table,
-// and the index of the first new row. It adds notes to rows, and leaves rows.Y nil unless every new
-// row has a response. If the response has trials, or weights that count rows, and repeat is false,
-// each new row has one trial or weight 1, and its response is not read.
+// Below returns the frame of the fitted rows, in the table seen, followed by the rows of a new
+// table, fresh, and the index of the first new row. It adds notes to rows, and leaves rows.Y nil
+// unless every new row has a response. If the response has trials, or weights that count rows, and
+// repeat is false, each new row has one trial or weight 1, and its response is not read.
 func (f *Frame) Below(seen, fresh *table.Table, options Options, rows *predict.Rows, repeat bool) (frame *Frame, first int, err error) {
 	used, err := UsedColumns(seen, options, f.Formula)
 	if err != nil {

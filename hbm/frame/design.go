@@ -102,7 +102,8 @@ func (f *Frame) checkRank() {
 	}
 }
 
-// addVarying adds the columns of the varying term f.Formula.Varying[place] to its grouping.
+// addVarying adds the columns of f.Formula.Varying[place], a term whose coefficients vary by group,
+// to its grouping.
 func (f *Frame) addVarying(t *table.Table, place int, g *Grouping) error {
 	columns, z, err := f.expand(t, f.Formula.Varying[place].Terms, "varying by "+g.Name+": ")
 	if err != nil {

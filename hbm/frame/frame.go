@@ -65,7 +65,7 @@ type Frame struct {
 	Offset []float64
 	// SE [n] are the known standard deviations of the response; nil if σ is unknown.
 	SE []float64
-	// X is the population design [n, P], and Columns describes its columns; nil if P is 0.
+	// X [n, P] is the design of the P population columns, which Columns describes; nil if P is 0.
 	X       *mat.Dense
 	Columns []Column
 	// Groupings are the grouping factors, each once.

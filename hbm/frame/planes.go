@@ -40,8 +40,8 @@ func (f *Frame) PlaneNames() []string {
 }
 
 // NewEffects draws the effects of a new level of a grouping with q columns, [M·q] for M linear
-// predictors of a row, in the order of answers. The rows of factor are a Cholesky factor of the
-// covariance of the q effects.
+// predictors of a row, in the order of VaryingNames. The rows of factor are a Cholesky factor of
+// the covariance of the q effects.
 func (f *Frame) NewEffects(factor [][]float64, random *rand.Rand) []float64 {
 	planes, q := len(f.PlaneNames()), len(factor)
 	z, effects := stream.Normals(random, planes*q), make([]float64, planes*q)

@@ -133,7 +133,7 @@ func (f *Frame) readTerms(t *table.Table) error {
 }
 
 // UsedColumns lists the columns of a formula, each once. A column that is not in the table is an
-// error with its place in the formula.
+// error with its position in the formula.
 func UsedColumns(t *table.Table, opt Options, f *formula.Formula) (names []string, err error) {
 	for i, v := range f.Variables() {
 		for _, column := range v.Columns() {

@@ -16,9 +16,10 @@ import (
 )
 
 // Reduced describes a frame whose rows replace the rows of the table. The rows of each combination
-// of groups form a matrix with the columns 1, X, Z and y. An orthogonal transformation leaves at
-// most one nonzero row for each column, and the sums of squares and products of the columns as they
-// are. The density of a gaussian response depends only on these sums.
+// of groups form a matrix with the columns 1, X (population), Z (varying) and y (response). An
+// orthogonal transformation leaves at most one nonzero row for each column, and the sums of squares
+// and products of the columns as they are. The density of a gaussian response depends only on these
+// sums.
 type Reduced struct {
 	// Rows is the number of rows of the table.
 	Rows int
