@@ -16,10 +16,10 @@ import (
 )
 
 // Limits of the integration without training, above which a flow is trained. A gaussian regression
-// may have pilotModels models. If it has more than exactModels, models with a negligible
-// probability get only a few draws. Other regressions may have exactModels models. A model may have
-// exactHyperparameters hyperparameters. The limits bound the time: an answer within them takes at
-// most a few minutes on two processors.
+// may have up to pilotModels models. If it has more than exactModels, models with a negligible
+// probability get only a few draws. Other regressions may have up to exactModels models, and a
+// model up to exactHyperparameters hyperparameters. The limits bound the time: an answer within
+// them takes at most a few minutes on two processors.
 const (
 	exactModels          = 128
 	pilotModels          = 1024

@@ -18,7 +18,7 @@ import (
 )
 
 // Without training, a run with a Precision has the effective draws that this precision needs. It
-// has more draws than a run without, and than a run that ends after a nanosecond.
+// has more draws than a run without a Precision, and than a run whose MaxTime is a nanosecond.
 func TestPrecisionAndTimeWithoutTraining(t *testing.T) {
 	testkit.Slow(t)
 	f := frameOf(t, schools, frame.Options{Formula: "y ~ x + (1 | school)"})

@@ -245,7 +245,8 @@ func (p *PlateModel) sample(ctx gocontext.Context, draws *hbm.Draws, codes [][]i
 		if codes != nil {
 			code = codes[at]
 		}
-		// A draw combines effects of levels from several draws of the family: it has no density.
+		// A draw here combines effects of levels from several draws of the family, and its density
+		// is unknown.
 		return code, math.NaN(), math.NaN()
 	}
 	d.held = func(at int, mask []bool, theta []float64) (*conditional, []float64) {

@@ -142,7 +142,7 @@ func (l *grouped) logDensity(w *Node, factor [][]*Node, logNoise *Node) *Node {
 			errors[a] = Sub(errors[a], Einsum("bw,jw->bj", w, table2(w, l.v[a].RawMatrix().Data, l.levels, l.width)))
 		}
 	}
-	// R^z Λ, whose product with its transpose is the covariance without noise
+	// R^z Λ, for the Cholesky factor Λ of Σ; R^z Λ (R^z Λ)ᵀ is the covariance without noise
 	spread := make([][]*Node, l.q)
 	for a := range spread {
 		spread[a] = make([]*Node, l.q)

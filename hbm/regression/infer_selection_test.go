@@ -32,8 +32,8 @@ var (
 // inferredFormula has two crossed groupings.
 const inferredFormula = "y ~ x + (x | g) + (1 | h)"
 
-// drawnSelection draws a model, its parameters and a table from the priors, with mean 0 and sd 1 as
-// the units of a continuous response.
+// drawnSelection draws a model, its parameters and a table from the priors, which take 0 and 1 as
+// the mean and sd of a continuous response.
 func drawnSelection(t *testing.T, opt frame.Options, options Options, random *rand.Rand) (r *Regression, code []int32) {
 	rows, g, h := 120+random.IntN(181), 8+random.IntN(13), 5+random.IntN(8)
 	x, labels := make([]float64, rows), make([]string, rows)

@@ -156,7 +156,7 @@ func (b *smallBlock) factorize(q int) (logDiagonal float64, ok bool) {
 	return logDiagonal, true
 }
 
-// forward overwrites x by L⁻¹ x, and backward by L⁻ᵀ x.
+// forward overwrites x by L⁻¹ x, for the Cholesky factor L in b, and backward by L⁻ᵀ x.
 func (b *smallBlock) forward(x []float64) {
 	for i := range x {
 		for k := range i {
@@ -330,7 +330,7 @@ func (p *innerPoint) integral(level int, mode []float64) float64 {
 	return logsum.Of(p.terms) - logDiagonal + float64(len(p.active))*(math.Ln2/2-halfLog2Pi)
 }
 
-// effectCandidates is the number of candidates from which the method draw picks the effects of a
+// effectCandidates is the number of normal draws from which the method draw picks the effects of a
 // level. effectStretch is the width of their distribution, relative to the normal approximation at
 // the mode: a larger width bounds weights in the tails.
 const (

@@ -29,8 +29,8 @@ type momentDraws struct {
 	group  []int // group of each draw; only draws of different groups are independent; nil if all draws are
 	known  int   // number of quantities in value: the first known of all quantities
 	// value [N, Q] is the expectation of a quantity given the other coordinates of a draw, and
-	// within [N, Q] an unbiased estimate of its variance given these. within is nil if the value is
-	// the quantity itself.
+	// within [N, Q] an unbiased estimate of its variance given these coordinates. within is nil if
+	// the value is the quantity itself.
 	value, within *mat.Dense
 }
 

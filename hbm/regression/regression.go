@@ -21,8 +21,9 @@ import (
 //	η = X β + Σ_g Z_g b_g,   b_gj = Λ_g u_gj for each level j,
 //	u_gj ~ N(0, I),        Λ_g = diag(s_g) L_g,
 //
-// where L is the Cholesky factor of the correlations. The effects u of the inner grouping (with the
-// most effects) are integrated out. The effects of the other, outer groupings are coordinates.
+// where s_g are the standard deviations of the effects, and L_g is the Cholesky factor of their
+// correlations. The effects u of the inner grouping (with the most effects) are integrated out. The
+// effects of the other, outer groupings are coordinates.
 type Regression struct {
 	// Frame is the design of the regression, and Options its priors.
 	Frame   *frame.Frame

@@ -112,8 +112,8 @@ func TestPublishedClassicalFits(t *testing.T) {
 	assert.InDeltaSlice(t, []float64{106.568, 6.1857}, rats.fixed, 1e-3)
 }
 
-// moments holds sums over whitened rows, Vᵀ C⁻¹ V, Vᵀ C⁻¹ y and yᵀ C⁻¹ y, and log |C|, for the
-// covariance C of the rows given Λ and σ.
+// moments holds Vᵀ C⁻¹ V, Vᵀ C⁻¹ y, yᵀ C⁻¹ y and log |C|, for the columns V of Regression.wide, the
+// response y, and the covariance C of the rows given Λ and σ.
 type moments struct {
 	vv     *mat.SymDense
 	vy     *mat.VecDense
@@ -173,7 +173,8 @@ func (d *grouped) momentsAt(factor [][]float64, sigma float64) moments {
 	return m
 }
 
-// covarianceAt computes the covariance of e of one level: σ² I + R^z Λ Λᵀ R^zᵀ.
+// covarianceAt computes σ² I + R^z Λ Λᵀ R^zᵀ, the covariance of the vector e of one level; see
+// grouped.
 func (d *grouped) covarianceAt(level int, factor [][]float64, sigma float64, covariance *mat.SymDense) {
 	spread := mat.NewDense(d.q, d.q, nil)
 	for a := range d.q {

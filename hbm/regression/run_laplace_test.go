@@ -57,7 +57,7 @@ func logJointAt(rule *innerRule, constants float64, mask []bool, theta []float64
 }
 
 // The log densities stored with draws of outer effects are the log densities of the target, for
-// every model. The draws have the covariance of the outer effects in P⁻¹.
+// every model. The draws have the covariance of the outer effects in P⁻¹ (see laplaceEffects).
 func TestOuterDrawsHaveTheirDensities(t *testing.T) {
 	for name, opt := range map[string]frame.Options{
 		"poisson":  {Formula: "y ~ x + (1 | g) + (1 | h)", Response: likelihood.PoissonKind},
@@ -231,9 +231,9 @@ func TestHugeCountsOfFewGroups(t *testing.T) {
 // Rows of one group contradict each other: counts of 18,557 and 10⁹, where the larger count
 // decides. The effects of the groups are hundreds on the scale of logarithms, and a search from
 // effects near zero does not reach them: without its second and third start all log densities would
-// be −Inf. Intercepts b_g are known to a thousandth of their spread, so that the posterior of s is
-// the posterior given fifteen numbers from N(0, s²) with a half-normal prior, whose mode is s⁴ ≈ Σ
-// b_g² − 15 s².
+// be −Inf. Intercepts b_g are known to a thousandth of their spread, so that the posterior of their
+// standard deviation s is the posterior given fifteen numbers from N(0, s²) with a half-normal
+// prior, whose mode is s⁴ ≈ Σ b_g² − 15 s².
 func TestContradictingCountsOfOneGroup(t *testing.T) {
 	testkit.Slow(t)
 	f := frameOf(t, contradictingCounts, frame.Options{Formula: "y ~ x + (1 | g)", Response: likelihood.PoissonKind})

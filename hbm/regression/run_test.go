@@ -150,7 +150,7 @@ func TestEffectsOfCounts(t *testing.T) {
 		sum += u[0] / n
 		squares += u[0] * u[0] / n
 	}
-	// resampling from candidates leaves an error of about a hundredth of an sd
+	// resampling from effectCandidates draws leaves an error of about a hundredth of an sd
 	assert.InDelta(t, mean, sum, 5*sd/math.Sqrt(n)+0.01*sd)
 	assert.InDelta(t, sd, math.Sqrt(squares-sum*sum), 0.06*sd)
 }

@@ -23,8 +23,8 @@ import (
 )
 
 // The density of a response with a smooth function, with effects integrated out, is a dense normal
-// density. Its covariance is the sum of the parts for β, groups and noise, and s² B Bᵀ of the basis
-// B.
+// density. Its covariance is the sum of the parts for β, groups and noise, and s² B Bᵀ, for the
+// basis B and the standard deviation s of each curve.
 func TestSmoothsAreIntegratedOut(t *testing.T) {
 	f := frameOf(t, grouped18, frame.Options{Formula: "y ~ s(z, k=6) + s(x, k=5) + (1 | g)"})
 	r, err := New(f, Options{})
