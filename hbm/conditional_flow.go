@@ -71,7 +71,7 @@ type flowParts struct {
 	rows           int
 }
 
-// parts computes the parts of a flow for a number of draws.
+// parts computes the block and inputs of the flow of a latent variable, for a number of draws.
 func (f *flows) parts(ctx *context.Context, l *latent, in conditionalInputs, draws int) flowParts {
 	width, encoding := f.width(l), in.encoding
 	p := flowParts{leading: append(slices.Clone(encoding.Shape().Dimensions[:encoding.Rank()-2]), draws)}
@@ -130,5 +130,5 @@ func (f *flows) pull(ctx *context.Context, l *latent, in conditionalInputs, u *N
 	return Reshape(z, u.Shape().Dimensions...), Add(Reshape(logDetFlow, p.leading...), BroadcastToDims(p.logScale, p.leading...))
 }
 
-// shapeOf returns a shape with the float type of a replica, which is part of a model in a graph.
+// shapeOf returns a shape with the float type of a replica (members of a model in one graph).
 func shapeOf(r *replica, dims []int) shapes.Shape { return shapes.Make(r.dtype, dims...) }

@@ -76,7 +76,7 @@ func (n gaussian) push(_ *context.Context, l *latent, in conditionalInputs, z *N
 	return Add(p.center, Mul(p.unit, x)), BroadcastToDims(p.logDet, z.Shape().Dimensions[:z.Rank()-1]...)
 }
 
-// pull solves for the noise z, one number after the other.
+// pull solves for the noise z that push maps to u, one number after the other.
 func (n gaussian) pull(_ *context.Context, l *latent, in conditionalInputs, u *Node) (z, logDet *Node) {
 	p := n.parts(l, in)
 	x, last := Div(Sub(u, p.center), p.unit), u.Rank()-1
@@ -126,8 +126,8 @@ func strictlyLower(entries *Node, n int) *Node {
 // the square of this number of entries.
 const MaxJoint = 2048
 
-// mix multiplies the noise of all variables, taken as one vector for each draw, by a trained lower
-// triangular matrix with ones on its diagonal, whose determinant is 1.
+// mix multiplies the standard normal noise of all variables, taken as one vector for each draw, by
+// a trained lower triangular matrix with ones on its diagonal, whose determinant is 1.
 func (c *cascade) mix(ctx *context.Context, r *replica, noise map[*Variable]*Node) map[*Variable]*Node {
 	all := together(c.latents, noise)
 	n := all.Shape().Dim(1)
@@ -138,7 +138,7 @@ func (c *cascade) mix(ctx *context.Context, r *replica, noise map[*Variable]*Nod
 	return apart(r, c.latents, Add(all, Einsum("kj,ij->ki", all, factor)))
 }
 
-// moved moves an axis of x to another place, such as the axis of draws.
+// moved moves an axis of x, such as the axis of draws, to another position.
 func moved(x *Node, from, to int) *Node {
 	rest := slices.Delete(rank.UpTo(x.Rank()), from, from+1)
 	return transposed(x, slices.Insert(rest, to, from))

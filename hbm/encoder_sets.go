@@ -59,7 +59,7 @@ func (s *setEncoder) unitsOf(ctx *context.Context, r *replica, v *Variable) (mea
 	return row(0), row(1)
 }
 
-// hiddenUnits is the width of encoders.
+// hiddenUnits is the number of units of each hidden layer of encoders.
 const hiddenUnits = 32
 
 func newSetEncoder(m *Model, data Values, pool pooling, cfg Config) *setEncoder {

@@ -55,7 +55,7 @@ func Load(ctx gocontext.Context, device *gpu.Device, model *Model, data Values, 
 	})
 }
 
-// fitModel hands a model to the engine as a space of one model, and returns the posterior.
+// fitModel fits or loads a model, by the function by, as a space of one model.
 func fitModel(ctx gocontext.Context, device *gpu.Device, model *Model, data Values, cfg Config, by func(*Target, vti.Config) (*vti.Posterior, error)) (*Posterior, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err

@@ -21,7 +21,7 @@ type selection struct {
 	index  map[*membership][]int32 // for each selected member, the index of its outer member in the selection of the outer plate
 }
 
-// selector draws selections of one size.
+// selector draws selections of members, all of one size.
 type selector struct {
 	plates []*Plate // each plate comes after the plate whose selection determines its own selection
 	plans  map[*Plate]*plan

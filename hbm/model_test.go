@@ -14,8 +14,8 @@ import (
 	"github.com/transdim/vti/lab/testkit"
 )
 
-// The values of a parent at the members of a child agree with loops over members, for nested,
-// crossed and mixed plates, with events and draws.
+// The values of a parent at the members of a child agree with values by loops over members, for
+// nested, crossed and mixed plates, with events and draws.
 func TestAlign(t *testing.T) {
 	m := NewModel()
 	school := m.Plate("school", 3)
@@ -158,8 +158,8 @@ func TestDataMistakes(t *testing.T) {
 	require.Equal(t, drawn, again)
 }
 
-// linkCases are links with the event shapes of their tests, and the indices of the entries of a
-// value that determine it.
+// linkCases are links with the event shapes at which they are tested, and the indices of the
+// entries of a value that determine it.
 var linkCases = map[string]struct {
 	link  Link
 	event []int

@@ -122,7 +122,7 @@ func jittered(dims []int, random *rand.Rand, value *tensors.Tensor) *tensors.Ten
 }
 
 // scatterModel returns y_jr = μ + b_j + ε with μ ~ N(0, 1), b_j ~ N(0, τ²), τ half-normal and ε ~
-// N(0, 1), in which μ may be missing, and τ with all b.
+// N(0, 1). A model may lack μ, and it may lack τ together with all b_j.
 func scatterModel(t *testing.T, y [][]float64) *Target {
 	m := NewModel()
 	var groups []int32

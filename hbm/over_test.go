@@ -173,8 +173,8 @@ func TestOverFactorised(t *testing.T) {
 }
 
 // alone returns the exact probabilities that term k is in, and that its coefficient varies. In
-// group j only the sum z_j = s β_j + √s ε_j over rows matters, for s = Σ_r x_rk². The probabilities
-// are sums over four models.
+// group j, with coefficient β_j, only the sum z_j = Σ_r x_rk y_jr = s β_j + √s ε_j matters, for s =
+// Σ_r x_rk² and ε_j ~ N(0, 1). The probabilities are sums over four models.
 func (c *termsModel) alone(k int) [2]float64 {
 	var logs []float64
 	for _, code := range [][2]float64{{0, 0}, {0, 1}, {1, 0}, {1, 1}} {

@@ -155,7 +155,7 @@ func (p *Posterior) ELBO(ctx gocontext.Context, draws int, name string) (elbo, s
 }
 
 // Sample makes n draws from the posterior, with the seed of the configuration and the stream called
-// name: another name gives independent draws. If ctx is cancelled, it stops after the batch of
+// name: another name gives independent draws. If ctx is cancelled, Sample stops after the batch of
 // draws in progress, with an error that wraps ctx.Err().
 func (p *Posterior) Sample(ctx gocontext.Context, n int, name string) (*Draws, error) {
 	return p.sample(ctx, n, name, true)

@@ -196,7 +196,8 @@ func (s *Simulator) drawSets(ctx gocontext.Context, known Values, sets int, pres
 	return all, nil
 }
 
-// remove sets components of value that are 0 in present to the value of absent numbers.
+// remove overwrites the components of value whose entries in present are 0, by the value of absent
+// numbers.
 func (s *simulation) remove(value, present []float64) {
 	_, partly := s.variable.link.(partialLink)
 	for i := range value {

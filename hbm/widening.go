@@ -180,10 +180,10 @@ type blocks struct {
 	quantiles        []int     // for blocks of one number: indices in widenedQuantiles, [blocks, draws]
 }
 
-// isSingle reports whether the draws of a block, of one number, are quantiles of the mixture.
+// isSingle reports whether a block has one number, whose inner draws are quantiles of the mixture.
 func (b *blocks) isSingle(block int) bool { return b.inner > 1 && b.each[block].total == 1 }
 
-// widen transforms z, a standard normal number in one draw of a block, to the mixture.
+// widen turns z, a standard normal number in one draw of a block, into a number of the mixture.
 func (b *blocks) widen(block, draw, variable int, z float64) float64 {
 	if b.isSingle(block) {
 		return widenedQuantiles().z[b.quantiles[block*b.draws+draw]]

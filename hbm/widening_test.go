@@ -78,9 +78,9 @@ func TestQuantilesOfTheMixture(t *testing.T) {
 	require.InDelta(t, 1, ones, 1e-7, "the integral of the standard normal density")
 }
 
-// Means over the stratified draws of an outer draw, and over the first half of these, are unbiased,
-// with smaller errors than means of independent draws, almost zero for one number. The tolerance is
-// four standard errors on nine numbers, a false alarm in 1,700 choices of the seed.
+// Means over the stratified inner draws of an outer draw, and over their first half, are unbiased.
+// Their errors are smaller than with independent draws, and almost zero for one number. The
+// tolerance is four standard errors on nine numbers, a false alarm in 1,700 choices of the seed.
 func TestStratifiedDraws(t *testing.T) {
 	const outer, inner = 4000, 8
 	for name, c := range map[string]struct {

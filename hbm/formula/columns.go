@@ -56,7 +56,7 @@ func (t Term) Expand(data *table.Table, terms []Term, seen int, standardize bool
 	return products, nil
 }
 
-// spanned reports whether the terms before t include a factor by itself. Its indicators sum to 1.
+// spanned reports whether a term before t is a factor by itself, whose indicators sum to 1.
 func spanned(data *table.Table, terms []Term, t Term) bool {
 	for _, other := range terms[:max(Index(terms, t), 0)] {
 		if len(other) != 1 {

@@ -1,7 +1,6 @@
 package frame
 
-// SDName returns the name of the standard deviation of the effects of a column that vary by a
-// group.
+// SDName names the standard deviation of a column's effects, which vary by a group.
 func SDName(column, group string) string { return "sd(" + column + " | " + group + ")" }
 
 // CorrelationName returns the name of the correlation of the effects of two columns.

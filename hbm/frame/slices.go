@@ -35,8 +35,8 @@ type slicedTable struct {
 // BySlices builds the frame of a Parquet file that need not fit in memory, with a gaussian
 // response. It reads the row groups twice, once for labels and groups and once for sums, and
 // returns a frame that is Reduced. Memory grows with the number of groups, and with the size of a
-// row group. The fingerprint is computed from the file. If ctx is cancelled, it stops with an error
-// that wraps ctx.Err().
+// row group. The fingerprint is computed from the file. If ctx is cancelled, BySlices stops with an
+// error that wraps ctx.Err().
 func BySlices(ctx gocontext.Context, path string, opt Options) (*Frame, error) {
 	file, err := table.OpenParquet(path)
 	if err != nil {
@@ -165,7 +165,7 @@ func (s *slicedTable) eachSlice(ctx gocontext.Context, do func(t *table.Table) e
 	return nil
 }
 
-// learn takes labels, groups and rows of the head from a slice.
+// learn takes labels, groups, and rows for the table head from a slice.
 func (s *slicedTable) learn(t *table.Table) error {
 	for _, g := range s.groupings {
 		keys, err := s.keys(t, g)
@@ -182,8 +182,8 @@ func (s *slicedTable) learn(t *table.Table) error {
 	return s.extendHead(t)
 }
 
-// extendHead adds rows of a slice to the head: rows with a new combination of labels, or with a
-// second value of a number for their combination.
+// extendHead adds rows of a slice to the table head: rows with a new combination of labels, or with
+// a second value of a number for their combination.
 func (s *slicedTable) extendHead(t *table.Table) error {
 	if s.head == nil {
 		s.head = t.Repeat(make([]int, t.Rows()))
@@ -245,5 +245,5 @@ func (s *slicedTable) extendHead(t *table.Table) error {
 	return nil
 }
 
-// mostHeadRows bounds the rows of the head, because they are read again with every slice.
+// mostHeadRows bounds the rows of the table head, because every slice reads them again.
 const mostHeadRows = 10_000

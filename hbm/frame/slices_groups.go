@@ -64,7 +64,7 @@ type slicedGrouping struct {
 	levels []string
 }
 
-// keys returns the key of the group of each row of a slice: the numbers of its labels.
+// keys returns the key of the group of each row of a slice: the indices of its labels.
 func (s *slicedTable) keys(t *table.Table, g *slicedGrouping) ([]cellKey, error) {
 	keys := apply.UpTo(t.Rows(), func(int) cellKey { return cellKey{-1, -1, -1, -1} })
 	for k, v := range g.group {
@@ -79,7 +79,7 @@ func (s *slicedTable) keys(t *table.Table, g *slicedGrouping) ([]cellKey, error)
 	return keys, nil
 }
 
-// sort puts the groups in order, the labels of the first column slowest.
+// sort puts the groups in order; the labels of the first column vary slowest.
 func (g *slicedGrouping) sort(labels map[string]*labelSet) {
 	var names [][]string
 	var ranks [][]int32

@@ -51,7 +51,7 @@ type sliceSums struct {
 	rows   int
 }
 
-// below returns the frame of the head followed by the rows of a slice, without its groups.
+// below returns the frame of the table head followed by the rows of a slice, without its groups.
 func (s *sliceSums) below(t *table.Table) (part *Frame, err error) {
 	both, err := table.Stack(s.head, t, s.slicedTable.design)
 	if err != nil {
@@ -83,8 +83,8 @@ func (s *sliceSums) below(t *table.Table) (part *Frame, err error) {
 	return part, nil
 }
 
-// layOut chooses the columns of the rows, from the frame of the first slice. The slice begins at
-// row first of this frame.
+// layOut chooses the columns of the reduced rows, from the frame of the first slice. The slice
+// begins at row first of this frame.
 func (s *sliceSums) layOut(part *Frame, first int) {
 	f := s.frame
 	f.Columns, f.Warnings = part.Columns, part.Warnings

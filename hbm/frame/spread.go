@@ -34,8 +34,8 @@ func (f *Frame) Centre(values []float64, mean float64) {
 	}
 }
 
-// VaryingSpread returns the divisor of a varying column: its standard deviation, or 1 for a column
-// of zeros and ones.
+// VaryingSpread returns the number by which a varying column is divided: its standard deviation, or
+// 1 for a column of zeros and ones.
 func VaryingSpread(values []float64) float64 {
 	other := slices.ContainsFunc(values, func(v float64) bool { return v != 0 && v != 1 })
 	return spreadUnless(!other, values, CentreAndSpread)

@@ -42,7 +42,7 @@ type posteriorSample struct {
 type weightedDraws struct {
 	weight []float64
 	ess    float64
-	group  []int // the groups of momentDraws
+	group  []int // group of each draw, as in momentDraws
 	known  int   // number of quantities that the draws hold: the first known of all quantities
 	// moments holds the draws from which the moments of these quantities are computed; nil if there
 	// are none.

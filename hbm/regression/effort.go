@@ -90,8 +90,8 @@ func (r *Regression) effort() effort {
 	default:
 		e.pilots = r.joint().effects >= pilotEffects || len(r.space.masks) > exactModels
 	}
-	// The noise of a model with fewer effects is larger: with the proposal of the largest model,
-	// log evidences under a Student likelihood would be up to 800 nats too low.
+	// A model with fewer effects than the largest model has larger noise. With the proposal of the
+	// largest model, its log evidence under a Student likelihood would be up to 800 nats too low.
 	e.apart = e.pilots && r.noise >= 0
 	return e
 }

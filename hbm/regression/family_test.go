@@ -160,8 +160,8 @@ func runFamily(t testing.TB, r *Regression, cfg FamilyRun) *Result {
 }
 
 // Answers of two variational families agree with the answer that integrates the effects out: means,
-// standard deviations and pooling to 0.15, where 0.16 sd is five standard errors of a mean of a
-// thousand effective draws. Log evidences agree with quadrature to 0.2 nats.
+// standard deviations and pooling to 0.15. Five standard errors of a mean of a thousand effective
+// draws are 0.16 sd. Log evidences agree with quadrature to 0.2 nats.
 func TestFamiliesAgreeWithTheMarginalAnswer(t *testing.T) {
 	testkit.Long(t)
 	f := frameOfFile(t, "sleepstudy.csv", frame.Options{Formula: "Reaction ~ Days + (Days | Subject)"})

@@ -87,8 +87,8 @@ func ratioAt(logRatio float64) float64 {
 	return (low + high) / 2
 }
 
-// hyperparameters lists the coordinates in a model that a normal prior and likelihood cannot
-// integrate out: standard deviations, correlations, noise, cut points and shares of steps.
+// hyperparameters lists the coordinates in a model that have no closed integral even if the
+// response is gaussian: standard deviations, correlations, noise, cut points and shares of steps.
 func (r *Regression) hyperparameters(mask []bool) (list []int) {
 	for j, c := range r.coordinates {
 		switch c.kind {

@@ -190,7 +190,7 @@ func TestInferFromHardlyTrainedWeighed(t *testing.T) {
 	}
 }
 
-// separated returns a table of responses that are 1 where x is positive, and 0 elsewhere.
+// separated returns a table with other responses: 1 where x is positive, and 0 elsewhere.
 func separated(table string) string {
 	lines := strings.Split(table, "\n")
 	for i, line := range lines[1:] {

@@ -56,7 +56,7 @@ type innerPoint struct {
 	u        [][]float64 // working memory for the nodes of the rule
 }
 
-// point returns a point with Λ of the inner grouping and a response. The caller sets the field eta.
+// point returns an innerPoint with a response and Λ, the rows of factor. The caller sets eta.
 func (l *innerRule) point(factor [][]float64, response response) *innerPoint {
 	q, n := len(factor), len(l.r.y)
 	p := &innerPoint{innerRule: l, unit: make([]float64, n*q), response: response}
@@ -80,7 +80,7 @@ func (l *innerRule) point(factor [][]float64, response response) *innerPoint {
 	return p
 }
 
-// pointAt returns the point at given population and outer effects, which are less their prior mean.
+// pointAt returns the innerPoint at population and outer effects, given less their prior mean.
 func (l *innerRule) pointAt(prior *conditional, effects []float64, response response) *innerPoint {
 	p := l.point(prior.factors[slices.Index(l.r.groups, l.r.inner)], response)
 	p.eta = prior.predictor(effects)
@@ -178,8 +178,9 @@ func (b *smallBlock) backward(x []float64) {
 // closeMode is the distance from the mode, in posterior standard deviations, at which the search
 // for the mode ends and nodes are laid around the point that was found. Nodes around a point at
 // this distance are as good as nodes around the mode. mostModeSteps bounds the steps of the search.
-// Half and twice these constants give the same answers, but two answers lack a standard deviation
-// if all constants in the group "hierarchies" of docs/benchmarks/constants.md are halved together.
+// Half and twice these constants give the same answers. If all constants in the group "hierarchies"
+// of docs/benchmarks/constants.md are halved together, two answers leave out one standard
+// deviation.
 const (
 	closeMode     = 0.02
 	mostModeSteps = 300

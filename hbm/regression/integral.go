@@ -255,9 +255,9 @@ func (f *integral) problem(m *modelIntegral, e effort) integrate.Problem {
 
 // logScales returns a function that computes the logarithms of the standard deviations among the
 // hyperparameters h of a model, or nil if there are none. The posterior variances of effects, and
-// of standard deviations, are in proportion to the squares of these standard deviations. It leaves
-// out standard deviations whose prior has no second moment, because with few groups their posterior
-// has no second moment either.
+// of standard deviations, are in proportion to the squares of these standard deviations. The
+// function leaves out standard deviations whose prior has no second moment, because with few groups
+// their posterior has no second moment either.
 func (r *Regression) logScales(m *modelIntegral) func(h []float64) []float64 {
 	var places []int
 	for i, j := range m.free {

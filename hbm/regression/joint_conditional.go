@@ -178,7 +178,8 @@ func (c *conditional) effectsOf(v []float64) []float64 {
 	return b
 }
 
-// standard returns F⁻¹ b, the inverse of effectsOf, with 0 for effects that the model lacks.
+// standard returns F⁻¹ b for effects b, the inverse of effectsOf; 0 for effects that the model
+// lacks.
 func (c *conditional) standard(b []float64) []float64 {
 	v := make([]float64, len(b))
 	for _, block := range c.e.blocks {

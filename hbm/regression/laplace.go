@@ -102,16 +102,16 @@ func (l *laplaceEffects) approximate(mask []bool, theta []float64) (*outerPropos
 // drawn holds a draw of the outer effects, with its unnormalised log posterior density p(y, o | h)
 // and the log density of its proposal.
 type drawn struct {
-	v          []float64 // all effects [E], with inner effects of the proposal
+	v          []float64 // all effects [E]; the inner effects only start searches for their modes
 	logP, logQ float64
 }
 
 // wideOneShare is the share of draws in which the noise of one effect is wideFactor times as wide,
 // and wideAllShare the share in which the noise of all effects is wider (see wideAll). An effect
 // that the rows bound on one side only, for example if all counts are zero, has a tail that is far
-// from normal. Half and twice these constants give the same answers, but two answers lack a
-// standard deviation if all constants in the group "hierarchies" of docs/benchmarks/constants.md
-// are halved together.
+// from normal. Half and twice these constants give the same answers. If all constants in the group
+// "hierarchies" of docs/benchmarks/constants.md are halved together, two answers leave out one
+// standard deviation.
 const (
 	wideOneShare = 0.1
 	wideAllShare = 0.1
@@ -234,8 +234,8 @@ func (p *outerProposal) unused(v []float64, mask []bool) (logNormal, logScale fl
 // Numbers of pairs of draws of the outer effects at each point of hyperparameters. The number is
 // chosen so that the relative variance of their mean weight, estimated from laplacePilot pairs, is
 // below laplaceVariance. It is at most laplaceMostPairs. Half and twice these constants give the
-// same answers, but two answers lack a standard deviation if all constants in the group
-// "hierarchies" of docs/benchmarks/constants.md are halved together.
+// same answers. If all constants in the group "hierarchies" of docs/benchmarks/constants.md are
+// halved together, two answers leave out one standard deviation.
 const (
 	laplaceMostPairs = 8
 	laplacePilot     = 48

@@ -49,7 +49,7 @@ const (
 // hyperparameters (laplaceEffects.start). It may fail if the data move effects many standard
 // deviations from their prior mean; then a second search starts at leastSquaresEffects. If rows
 // contradict each other this search may fail too, and a third search starts at the prior, with
-// bounded steps. It finds the mode, because the density is log-concave.
+// bounded steps. This search finds the mode, because the density is log-concave.
 func (p *outerProposal) climb() bool {
 	start := p.standard(p.l.start)
 	for k, v := range start {
@@ -60,7 +60,7 @@ func (p *outerProposal) climb() bool {
 }
 
 // climbFrom searches the mode from start, which it overwrites. Steps change predictors by at most
-// longest.
+// the argument longest.
 func (p *outerProposal) climbFrom(start []float64, longest float64) bool {
 	l, r := p.l, p.l.r
 	var eta []float64
@@ -112,7 +112,7 @@ func (p *outerProposal) climbFrom(start []float64, longest float64) bool {
 	return true
 }
 
-// eta returns the linear predictors at effects v.
+// eta returns the linear predictors at standardised effects v.
 func (p *outerProposal) eta(v []float64) []float64 { return p.predictor(p.effectsOf(v)) }
 
 // gradient returns the gradient in v of Σ_i log p(y_i | η_i) − |v|²/2, from the slopes of the rows
@@ -123,8 +123,8 @@ func (p *outerProposal) gradient(slope, v []float64) []float64 {
 	return gradient
 }
 
-// factorize sets P and its factor for the curvatures of the rows. It returns false if P has no
-// factor.
+// factorize sets P and its Cholesky factor, given the curvatures of the rows. It returns false if P
+// is not positive definite.
 func (p *outerProposal) factorize(weight []float64) bool {
 	l := p.l
 	n, planes := len(l.designs), l.r.planes

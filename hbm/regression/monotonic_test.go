@@ -263,8 +263,8 @@ func newStepSums(x, y []float64) *stepSums {
 // stepSigmas is the number of values of log σ in a sum over σ.
 const stepSigmas = 40
 
-// grid returns log p(y, σ | ζ), with the weight of a step of log σ, on a grid of σ, and the mean of
-// b given each σ.
+// grid returns, on a grid of log σ, log p(y, σ | ζ) plus the logarithm of the width of a grid step,
+// and the mean of the coefficient b given σ and the shares ζ.
 func (s *stepSums) grid(shares []float64) (logs, coefficients [stepSigmas]float64) {
 	column := make([]float64, len(s.count))
 	mean := 0.0

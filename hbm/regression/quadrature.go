@@ -35,7 +35,8 @@ type quadratureRows struct {
 // level: a rule for more effects is a product of shorter rules.
 var quadratureNodes = [mostPerLevel + 1]int{1, 15, 9, 6, 4}
 
-// modeSteps is the number of Newton steps to a mode. No step is longer than longestStep.
+// modeSteps is the number of Newton steps to a mode. No step changes an effect u by more than
+// longestStep.
 const (
 	modeSteps   = 12
 	longestStep = 1.5

@@ -108,8 +108,8 @@ func TestRowsOfKnownAndNewGroups(t *testing.T) {
 	loo, err := predict.LeaveOneOut(t.Context(), mustRows(t, stored), 1)
 	require.NoError(t, err)
 	assert.Equal(t, 180, len(loo.Rows))
-	// The effective number of parameters P is below the 42 parameters, six and 36 effects of
-	// subjects, because these effects are shrunk.
+	// The effective number of parameters P is below the 42 parameters, because 36 of them, the
+	// effects of subjects, are shrunk.
 	assert.Greater(t, float64(loo.P), 20.0)
 	assert.Less(t, float64(loo.P), 42.0)
 

@@ -192,8 +192,8 @@ func (r *Regression) compareExact(ctx gocontext.Context, ess float64, result *Re
 	relative := math.Sqrt(1/math.Max(ess, 1) + 1/draws) // standard error of a mean, in standard deviations
 	want, got := slices.Concat(exact.Effects, exact.SDs), slices.Concat(result.Effects, result.SDs)
 	for k, w := range want {
-		// The relative error of a standard deviation is relative/√2 for a normal posterior, and
-		// larger for a skewed posterior.
+		// For a normal posterior, the relative error of a standard deviation is the variable
+		// relative divided by √2. It is larger for a skewed posterior.
 		shift, spread := math.Abs(float64(got[k].Mean-w.Mean))/float64(w.SD), math.Abs(float64(got[k].SD/w.SD)-1)
 		if shift-4*relative > tolerableShift || spread-4*relative > tolerableSpread {
 			lower("%s is %.4g ± %.2g, but %.4g ± %.2g by exact integration", w.Name, float64(got[k].Mean), float64(got[k].SD), float64(w.Mean), float64(w.SD))

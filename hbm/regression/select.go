@@ -207,7 +207,7 @@ func (r *Regression) logPriorOf(code []int32) float64 {
 	return logPrior
 }
 
-// maskOf reports for each coordinate whether it is in the model of a code.
+// maskOf reports for each coordinate whether it is in the model that code names.
 func (r *Regression) maskOf(code []int32) []bool {
 	mask := make([]bool, len(r.coordinates))
 	for j := range mask {
@@ -282,7 +282,7 @@ type effectSpace struct {
 
 var _ space.RowMasker = (*effectSpace)(nil)
 
-// Cards returns the number of answers to each question.
+// Cards returns, for each entry of a code, the number of answers to its question about a term.
 func (s *effectSpace) Cards() []int { return s.cards }
 
 // Dim returns the number of coordinates.

@@ -36,7 +36,8 @@ type naive struct {
 	mean, meanSE               []float64 // of population effects, on the scale of answers
 }
 
-// naiveSums are sums over draws of w, w² and, for each population effect x, w x, w² x and w² x².
+// naiveSums are sums over draws with weights w: of w, w² and, for each population effect x, of w x,
+// w² x and w² x².
 type naiveSums struct {
 	w, ww      float64
 	wx, x, xx2 []float64
