@@ -26,7 +26,7 @@ type unordered struct {
 type UnorderedCategories interface {
 	Categories
 	// Contrasts returns C [K][M]: the log odds of category k against category r are Σ_m (C_km −
-	// C_rm) v_m for the linear predictors v of a row. It must not be changed.
+	// C_rm) v_m for the linear predictors v of a row. The caller must not change C.
 	Contrasts() [][]float64
 	// LogOdds writes the log odds of the categories 1, 2, … against category 0 to dst [M], which
 	// must not overlap v. v [M] holds the linear predictors of a row, or their coefficients.

@@ -48,7 +48,7 @@ func drawnTable(t testing.TB, f *Family, seed uint64) *Problem {
 	return nil
 }
 
-// numbersOf evaluates a graph of floating-point numbers in float64.
+// numbersOf evaluates a computation graph of floating-point numbers in float64.
 func numbersOf(t testing.TB, build func(in []*Node) *Node, inputs ...any) []float64 {
 	t.Helper()
 	exec, err := NewExec(testkit.Backend(t), build)

@@ -25,7 +25,7 @@ type Draws struct {
 	// Names holds the names of the columns of Values: the coefficients, followed by "sigma", if it
 	// is unknown, or by the cut points.
 	Names []string
-	// Codes [N][S] holds the models of the N draws. S is the number of sites of a code.
+	// Codes [N][S] holds the models of the N draws, as codes of length S.
 	Codes [][]int32
 	// Values holds the coefficients [N, len(Names)], 0 where a predictor is not in the model.
 	Values *mat.Dense

@@ -66,7 +66,7 @@ func TestSummarize(t *testing.T) {
 	require.Positive(t, float64(c.MeanGivenInSE))
 	require.InDelta(t, 1.6/0.6, float64(c.MeanGivenIn), 1)
 
-	// A coefficient that only one of 20 chains holds has no moments.
+	// A coefficient that is in the models of only one of 20 chains has no moments.
 	c = (&coefficientDraws{values: draws[:100], chain: make([]int, 100)}).summarize("x", 2000, 20)
 	require.True(t, math.IsNaN(float64(c.MeanGivenIn)) && math.IsNaN(float64(c.SDGivenIn)))
 }

@@ -103,8 +103,8 @@ const drawnModels = 1 << 14
 // them takes 200 megabytes of JSON, 200 bytes a model.
 const mostListedGroups = 20
 
-// drawExact draws n times from the models that an exact answer lists, and from the closed forms of
-// their parameters. It returns nil if the parameters of a model cannot be drawn.
+// drawExact draws n times a model, among the models that an exact answer lists, and its parameters
+// by their closed form. It returns nil if the parameters of a model cannot be drawn.
 func (p *Problem) drawExact(target engine.Exact, answer *exact.Answer, n int) *Draws {
 	random := stream.Rand(0, "exact/draws")
 	probabilities, times := make([]float64, len(answer.Models)), make([]int, len(answer.Models))

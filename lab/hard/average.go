@@ -47,7 +47,7 @@ func logNormal(x, mean, sd float64) float64 {
 	return -z*z/2 - math.Log(sd) - halfLog2Pi
 }
 
-// averages returns the means and variances of k quantities over a mixture of points. The argument
+// averages returns the means and variances of k quantities over weighted points. The argument
 // terms holds the unnormalised log weights of the points. The argument visit adds the moments of
 // quantities given point t, where some quantities may be missing. The result mass is, for each
 // quantity, the total weight of the points with this quantity. Weights are divided by their sum,

@@ -100,9 +100,9 @@ func approach(number *float64, next, part float64) (way float64) {
 	return way
 }
 
-// These are the limits of the iteration of closest, and the part of the way to the new values that
-// each iteration goes. With whole steps, the iteration would alternate between normals that are too
-// wide and too narrow.
+// These are the limits of the iteration of closest, and the fraction of the step to the new values
+// that each iteration takes. With whole steps, the iteration would alternate between normals that
+// are too wide and too narrow.
 const (
 	mostClosestSteps = 200
 	closestPart      = 0.3

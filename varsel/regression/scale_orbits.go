@@ -11,9 +11,9 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// ScaleOrbits holds the expectations of draws along the curves on which the noise scale and the
-// distances of the coefficients from a centre grow together. With u = e^t, a point on the curve of
-// a draw is
+// ScaleOrbits holds, for each draw, moments along a curve through it, on which the noise scale and
+// the distances of the coefficients from a centre grow together. With u = e^t, a point on the curve
+// of a draw is
 //
 //	σ → u σ,   β → c + u (β − c),
 //

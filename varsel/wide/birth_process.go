@@ -49,8 +49,8 @@ type modelOdds struct {
 	odds      []float64
 }
 
-// begin chooses the columns of a sweep that begins at the given model. The moments of these columns
-// must be set before enter is called.
+// begin chooses the columns of a sweep that begins at the given model. The inner products of these
+// columns (moments) must be set before enter is called.
 func (p *birthProcess) begin(m *birthModel, random *rand.Rand) {
 	if p.chosen == nil {
 		p.chosen, p.modelOdds, p.before = make([]bool, p.births.columns), &modelOdds{}, &modelOdds{}

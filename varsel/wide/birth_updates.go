@@ -57,7 +57,8 @@ func (p *birthProcess) evidenceAt(logSigma float64) float64 {
 	return -p.total*(logSigma+halfLog2Pi) - 0.5*logDet - 0.5*rest*math.Exp(-2*logSigma)
 }
 
-// refresh computes everything anew from the model and σ. It returns false if it fails.
+// refresh computes all fields anew from the model and σ. It returns false if the evidence is not
+// finite.
 func (p *birthProcess) refresh() bool {
 	p.logEvidence = p.evidenceAt(p.logSigma)
 	if math.IsInf(p.logEvidence, -1) || math.IsNaN(p.logEvidence) {

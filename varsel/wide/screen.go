@@ -279,8 +279,9 @@ func (f *screenFit) evidences(model []int) []float64 {
 }
 
 // evidence returns the log Bayes factor −½ log |I + s²S| + ½ g'(S + I/s²)⁻¹g for adding columns J
-// with prior standard deviation s to columns A. With C = X_J'WX_A and M = X_A'WX_A + Λ (prior
-// precision Λ), S = X_J'WX_J − C M⁻¹ C' is the information of J given A, and g = X_J'W(ŷ − X_Aθ_A).
+// with prior standard deviation s to columns A, given working weights W and responses ŷ. With C =
+// X_J'WX_A and M = X_A'WX_A + Λ (prior precision Λ), S = X_J'WX_J − C M⁻¹ C' is the information of
+// J given A, and g = X_J'W(ŷ − X_Aθ_A).
 func (f *screenFit) evidence(columns []int, cross, solved *mat.Dense, theta *mat.VecDense) float64 {
 	t := f.target
 	n := len(columns)
