@@ -17,8 +17,9 @@ type Calibration struct {
 	Intervals []Interval `json:"intervals"`
 	// Distance is the largest difference between the distribution function of the probability
 	// integral transforms and the uniform distribution function. P is the probability of a larger
-	// distance for calibrated predictions (Kolmogorov's limit distribution). Transforms of discrete
-	// responses are drawn at random from the interval of the observed value.
+	// distance for calibrated predictions (Kolmogorov's limit distribution). The transform of a
+	// discrete response y is drawn between the probability of responses below y and the probability
+	// of responses up to y.
 	Distance Number `json:"distance"`
 	P        Number `json:"p"`
 	// Histogram counts the transforms in intervals of equal width between 0 and 1.
@@ -39,10 +40,11 @@ type Interval struct {
 // calibrationLevels are the probabilities of the predictive intervals whose shares are computed.
 var calibrationLevels = []float64{0.5, 0.8, 0.95}
 
-// histogramBins is the number of bins. A bin is as wide as both tails of a 90% interval.
+// histogramBins is the number of bins. A bin is as wide as both tails of a 90% interval together.
 const histogramBins = 10
 
-// notable is the P below which a distance is reported: a false alarm in 100 calibrated runs.
+// notable is the value of Calibration.P below which predictions do not count as calibrated. Of 100
+// calibrated runs, one is below it by chance.
 const notable = 0.01
 
 // Calibrate compares the probability integral transforms of leave-one-out predictions with the

@@ -20,7 +20,8 @@ type Source interface {
 	// Predictors returns the name of the response, the predictors of the model, including offsets,
 	// and a table of the fitted rows.
 	Predictors() (response string, predictors []Variable, seen *table.Table, err error)
-	// Population returns the rows of a new table under the draws, without the effects of groups.
+	// Population returns the rows of a new table under the posterior draws of the run. Effects of
+	// groups are left out of the linear predictors.
 	Population(fresh *table.Table) (*Rows, error)
 }
 
@@ -38,7 +39,7 @@ const (
 
 // EffectsConfig configures EffectsOf.
 type EffectsConfig struct {
-	// Of are the predictors whose values are combined: each combination of values has a mean. If
+	// Of lists the predictors whose values are combined: each combination of values has a mean. If
 	// By is not nil, the means and contrasts are repeated for each value of this predictor.
 	Of []Focus
 	By *Focus
@@ -71,13 +72,13 @@ type Effects struct {
 	Of       []string `json:"of"`
 	By       string   `json:"by,omitempty"`
 	Scale    string   `json:"scale"`
-	// Held lists the values of the predictors other than Of and By.
+	// Held lists the predictors that are neither in Of nor By, with their values.
 	Held []Held `json:"held,omitempty"`
 	// Level is the probability of the intervals, Draws the number of posterior draws.
 	Level Number `json:"level"`
 	Draws int    `json:"draws"`
 	// Labels are the two texts for the responses 0 and 1. Means are then probabilities of the
-	// second text.
+	// response 1, the second text.
 	Labels []string `json:"labels,omitempty"`
 	// Categories are the categories of a response without an order. Each category has separate
 	// means: of its probability or, on the link scale, of its log odds against the first category.
@@ -101,7 +102,8 @@ type MarginalMean struct {
 	// Category is the category to which the mean belongs. It is set only for a response with
 	// categories without an order.
 	Category string `json:"category,omitempty"`
-	// Values are the values of the predictors Of, in order; By is the value of the predictor By.
+	// Values holds the value of each predictor in Effects.Of, in order. By is the value of the
+	// predictor Effects.By.
 	Values []string `json:"values"`
 	By     string   `json:"by,omitempty"`
 	Marginal
@@ -127,11 +129,11 @@ func marginalOf(draws []float64, level float64) (m Marginal) {
 type MarginalChange struct {
 	// Category is the category whose means are compared, as in MarginalMean.
 	Category string `json:"category,omitempty"`
-	// First and Second are values of the predictors Of. The difference is the mean at First minus
-	// the mean at Second.
+	// First and Second hold values of the predictors in Effects.Of. The difference is the mean at
+	// First minus the mean at Second.
 	First  []string `json:"first"`
 	Second []string `json:"second"`
-	// By is the value of the predictor By for both means.
+	// By is the value of the predictor Effects.By for both means.
 	By string `json:"by,omitempty"`
 	Marginal
 	// Positive is the probability that the difference is above zero. Zero is the probability that
@@ -252,10 +254,10 @@ func (c EffectsConfig) grid(variables []Variable, seen *table.Table) (*grid, []*
 	return g, axes, err
 }
 
-// averages returns the mean of each cell under each draw [outcomes, cells, S]: of linear
-// predictors, of expected responses, or of the probabilities of categories without an order. A cell
-// is a combination of values, and the argument each is its number of rows. Rows are added in order,
-// so that the number of cores does not change the sums.
+// averages returns, for each cell and draw, means over the rows of the cell [outcomes, cells, S]. A
+// cell is a combination of values, and the argument each is its number of rows. The averaged
+// numbers are linear predictors, expected responses, or probabilities of categories without an
+// order. Rows are added in order, so that the number of cores does not change the sums.
 func (r *Rows) averages(ctx context.Context, outcomes, cells, each int, link bool) ([][][]float64, error) {
 	means := apply.UpTo(outcomes, func(int) [][]float64 {
 		return apply.UpTo(cells, func(int) []float64 { return make([]float64, r.Draws()) })

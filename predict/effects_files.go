@@ -66,8 +66,8 @@ func (e *Effects) WritePicture(dir, name string, curve bool) error {
 	return e.forest(name).Write(dir)
 }
 
-// line returns the label of the line to which a mean belongs: its category and its value of By, if
-// it has them.
+// line returns the label of the line in the picture to which a mean belongs: the category of the
+// mean and its value of By, if it has them.
 func (e *Effects) line(m MarginalMean) string {
 	text := m.Category
 	if e.By != "" {

@@ -89,8 +89,8 @@ func effectsOf(t *testing.T, cfg EffectsConfig) *Effects {
 	return e
 }
 
-// TestEffectsAreThoseOfEmmeans compares the first draw with estimates of R: by emmeans 1.8.4, and
-// by predict() for averages over the table.
+// TestEffectsAreThoseOfEmmeans compares effects under the first draw with estimates by R: by
+// emmeans 1.8.4 or, for averages over the table, by predict().
 func TestEffectsAreThoseOfEmmeans(t *testing.T) {
 	first := func(m MarginalMean, second float64) float64 { return 2*float64(m.Mean) - second }
 	g := []Focus{{Name: "g"}}

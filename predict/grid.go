@@ -37,7 +37,7 @@ const mostDistinct = 6
 // mostGridRows bounds the number of rows of a grid.
 const mostGridRows = 200_000
 
-// grid is a table of the rows to average over.
+// grid is a table of the rows to average over. A cell is one combination of the chosen values.
 type grid struct {
 	table *table.Table
 	cells [][]string // chosen values of each cell, in the order of the axes

@@ -17,7 +17,7 @@ type HeldOut struct {
 	Rows  int    `json:"rows"`
 	// ELPD is the log joint predictive density of the rows of the group given all other groups.
 	ELPD Number `json:"elpd"`
-	// Verdict is the verdict on the computation without the group.
+	// Verdict is the verdict on the posterior without the group.
 	Verdict string `json:"verdict"`
 }
 
@@ -59,9 +59,9 @@ func (r *Rows) Joint() (float64, error) {
 	return logMean(total), nil
 }
 
-// Replace replaces the importance sampling estimate of the row with the number place by the
-// prediction of a posterior without this row. The argument fresh holds only this row, under its
-// draws.
+// Replace replaces the importance sampling estimate of one row by the prediction of a posterior
+// without this row. The argument place is the number of the row in the file. The argument fresh
+// holds only this row, under draws from the posterior without it.
 func (l *LOO) Replace(fresh *Rows, place int, seed uint64) error {
 	at := slices.IndexFunc(l.Rows, func(row LOORow) bool { return row.Row == place })
 	elpd, err := fresh.Joint()

@@ -83,7 +83,7 @@ type Term struct {
 	// Plane is the index of the linear predictor to which the term is added. It is 0 if a row has
 	// only one linear predictor.
 	Plane int
-	// X [N] is the column of the design.
+	// X [N] is the column of the design matrix that the coefficient multiplies.
 	X []float64
 	// Level [N] is, for each row, the index of its coefficient in Draws; nil stands for index 0.
 	Level []int
@@ -179,7 +179,8 @@ func (r *Rows) LogDensities(row int, eta, dst []float64) {
 	}
 }
 
-// predictorsOf returns the linear predictors of a draw.
+// predictorsOf returns the linear predictors under one draw from the linear predictors eta of a
+// row.
 func (r *Rows) predictorsOf(draw int, eta []float64) []float64 {
 	planes := r.Planes()
 	return eta[draw*planes : (draw+1)*planes]
@@ -203,7 +204,8 @@ func (r *Rows) Draw(row, draw int, eta []float64, random *rand.Rand) float64 {
 	return float64(pick.Func(len(p), random.Float64(), func(k int) float64 { return p[k] }))
 }
 
-// Under returns the distribution under a draw of a response with one linear predictor.
+// Under returns the distribution of the response under a draw, for responses with one linear
+// predictor.
 func (r *Rows) Under(draw int) Response {
 	if r.Given != nil {
 		return r.Given[draw]
