@@ -27,8 +27,9 @@ type Comparison struct {
 	// Notes lists the settings that differ between the runs and change the posterior, and the parts
 	// of the answers that were not compared.
 	Notes []string `json:"notes,omitempty"`
-	// LogEvidence holds the log evidences of all models together, in nats. Their difference is the
-	// log Bayes factor of A against B.
+	// LogEvidence holds the log evidences of the two runs, in nats. The evidence of a run is the
+	// mean of the evidences of its models under their prior. The difference is the log Bayes factor
+	// of A against B.
 	LogEvidence *Pair `json:"log_evidence,omitempty"`
 	// TotalVariation is ½ Σ_m |p_A(m) − p_B(m)|. It is an interval if a run lists only its most
 	// probable models, and nil for runs with a single model.
@@ -113,9 +114,10 @@ func Refuse(dir string) error {
 // It leaves out comparison.json, and the tables that an application adds.
 func Files() []string { return []string{ModelsFile, figureName + ".svg", figureName + ".png"} }
 
-// Write writes a comparison to a directory. It writes whole, the value that embeds c, as JSON, and
-// a figure as SVG and PNG. It writes a table of the models and the given tables, whose keys are
-// names of files, as CSV. It returns an error if the directory already holds a comparison.
+// Write writes a comparison to a directory. The argument whole is the value that embeds c; it is
+// written as JSON. A figure is written as SVG and PNG. A table of the models and the given tables,
+// whose keys are names of files, are written as CSV. Write returns an error if the directory
+// already holds a comparison.
 func (c *Comparison) Write(dir string, whole any, tables map[string][][]string) error {
 	if err := Refuse(dir); err != nil {
 		return err
@@ -139,7 +141,7 @@ func (c *Comparison) Write(dir string, whole any, tables map[string][][]string) 
 	return rundir.WriteJSON(filepath.Join(dir, File), whole)
 }
 
-// Pairs returns a table of pairs. first is the name of its first column.
+// Pairs returns a table of pairs. The argument first is the name of its first column.
 func Pairs(first string, pairs []Pair) [][]string {
 	rows := [][]string{{first, "a", "se_a", "b", "se_b", "difference", "z"}}
 	for _, p := range pairs {

@@ -10,7 +10,8 @@ import (
 // figureSide is the width and the height of the figure, in points.
 const figureSide = 340
 
-// figureFloor is the smallest probability in the figure. It replaces smaller or missing ones.
+// figureFloor is the smallest probability in the figure. It replaces smaller and missing
+// probabilities.
 const figureFloor = 1e-6
 
 // figure returns a plot of the model probabilities in B against the probabilities in A, on

@@ -8,8 +8,8 @@ import (
 	"github.com/transdim/vti/internal/report"
 )
 
-// completeTol is the largest distance from one of the sum of probabilities at which a list of
-// models counts as complete.
+// completeTol bounds the distance between one and the sum of the probabilities in a complete list
+// of models.
 const completeTol = 1e-6
 
 // Model is a model in the list of a run, with its probability.
