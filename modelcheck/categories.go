@@ -3,9 +3,9 @@ package modelcheck
 import "slices"
 
 // responsesOf returns the responses whose residuals are checked, given the response y of the
-// checked rows. A response whose categories have no order is checked as a separate response for
-// each category, which is 1 in the rows of the category and 0 in other rows, or as only one if
-// there are two categories.
+// checked rows. If the categories of y have no order, it returns a binary response for each
+// category: 1 in the rows of the category and 0 in other rows. Two categories give only one
+// response, for the second category.
 func (in *RegressionInput) responsesOf(y []float64) (list []*response) {
 	one := response{name: in.Response.Name, noun: "response", y: y, kind: in.Kind, rowNames: in.Rows, rows: in.Checked}
 	if in.Unordered == nil {

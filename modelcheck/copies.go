@@ -33,8 +33,9 @@ func rowKeys(columns []Column) (keys []int, count int) {
 	return keys, count
 }
 
-// A table counts as copied if the chance that all numbers of occurrences of its c distinct rows are
-// multiples of g is below 2^−surprise, one in a million. This chance is about g^−c.
+// surprise decides whether a table counts as copied. Let each of its c distinct rows occur a
+// multiple of g times. The chance of this event is about g^−c. The table counts as copied if the
+// chance is below 2^−surprise, one in a million.
 const surprise = 20
 
 // repeatedTable finds a table in which every distinct row of the columns occurs a multiple of the
@@ -66,10 +67,11 @@ func gcd(a, b int) int {
 	return a
 }
 
-// addCopies appends a family for the share of rows that equal another row in the response and in
-// every column. Replicates are rounded to the observed values of the response, because these may be
-// few for good reasons: a scale with few digits, the logarithm of such a scale, or a limit of
-// detection. If categories have no order, the share is computed for each category.
+// addCopies appends the family of one statistic: the share of rows that equal another row in the
+// response and in every column. Replicates are rounded to the observed values of the response,
+// because these may be few for good reasons: a scale with few digits, the logarithm of such a
+// scale, or a limit of detection. If categories have no order, the share is computed for each
+// category.
 func (c *checks) addCopies(columns []Column) {
 	r := c.responses[0]
 	if len(columns) == 0 {

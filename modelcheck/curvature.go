@@ -14,8 +14,8 @@ import (
 	"github.com/transdim/vti/internal/rank"
 )
 
-// curvatureWork bounds the number of multiplications for curvature, to a second or two of one core.
-// For larger tables only some evenly spaced rows are used, at least shapeRows.
+// curvatureWork bounds the number of multiplications for all shapes, to a second or two of one
+// core. For larger tables only some evenly spaced rows are used, at least shapeRows.
 const (
 	curvatureWork = 2e9
 	shapeRows     = 100

@@ -128,7 +128,7 @@ func (f *fitting) histogram(y []float64) []float64 {
 	return counts
 }
 
-// rows returns the fitted rows. number maps an index in y to the number of the row.
+// rows returns the fitted rows. The function number maps an index in y to the number of the row.
 func (f *fitting) rows(number func(i int) int) (list []FittedRow) {
 	for k, i := range f.kept {
 		values := f.replicates[k]

@@ -12,7 +12,7 @@ import (
 
 // GraphInput is a fitted directed graph: each column is a response given its parents.
 type GraphInput struct {
-	// Columns are the nodes of the graph, one for each column.
+	// Columns holds the columns of the table. Each column is a node of the graph.
 	Columns []Column
 	// Kinds are the kinds of the columns, Continuous or Binary; nil means that all are continuous.
 	// A category with more than two levels has a binary column for each level but the first.

@@ -11,9 +11,10 @@ import (
 // tables with a finding among the tables drawn from the model.
 const Level = 0.02
 
-// family accumulates the p-values of statistics of one kind. It has one statistic for each member:
-// a response, or a pair of a response and a column. Each member is compared with the most extreme
-// member of the replicate, which adjusts for the number of members (Westfall and Young 1993).
+// family accumulates the p-values of statistics of one kind. A member of the family is a response,
+// or a pair of a response and a column, and has one statistic. The observed statistic of each
+// member is compared with the most extreme statistic over all members in the replicate. This
+// adjusts for the number of members (Westfall and Young 1993).
 type family struct {
 	twoSided     bool
 	draws        []int     // number of draws that compared the member
@@ -66,9 +67,10 @@ func (f *family) p(member int) float64 {
 	return min(1, 2*min(share(f.upper[member]), share(f.lower[member])))
 }
 
-// settled reports whether the p-value of every member is above Level, whatever later draws say: a
-// p-value is never below its share of 1+MinDraws (Besag and Clifford 1991). Its family then has no
-// finding, and no effect on the findings of other families.
+// settled reports whether the p-value of every member will be above Level after MinDraws draws,
+// whatever the remaining draws are. Counts of extreme replicates never fall, so that a p-value is
+// at least its present count divided by 1+MinDraws (Besag and Clifford 1991). A settled family has
+// no finding, and no effect on the findings of other families.
 func (f *family) settled() bool {
 	for k, upper := range f.upper {
 		count := 1 + upper

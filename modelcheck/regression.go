@@ -178,8 +178,9 @@ func Regression(ctx context.Context, in RegressionInput) (Report, error) {
 	return report, nil
 }
 
-// compare compares the responses with draws from the posterior, which it also adds to kept. It
-// returns the posterior mean of each row, for each category as Draw writes it, and the findings.
+// compare compares the responses with replicates drawn from the posterior, and adds the draws to
+// the argument kept. It returns the posterior mean of the response of each row and the findings.
+// For unordered categories, the means are in the order of the field Draw.
 func (in *RegressionInput) compare(ctx context.Context, responses []*response, kept *fitting) (fitted []float64, found []Finding, err error) {
 	checks := newChecks(responses, in.Predictors, in.Remedies, false)
 	checks.addCopies(in.Predictors)
@@ -398,7 +399,7 @@ func (c *checks) run(ctx context.Context, draw func(d, j int, mean, sd, replicat
 	return nil
 }
 
-// compare compares the draws in a block of r, which is response j.
+// compare compares the response r, which has the index j, with its replicates in a block of draws.
 func (r *response) compare(j int, b *responseBlock, block int, list []*check) {
 	for place := range block {
 		b.seen.set(r.kind, r.y, b.mean[place], b.sd[place])
