@@ -24,7 +24,8 @@ type computation struct {
 	reasons []string
 	// basis holds lines on the methods on which the verdict is based.
 	basis []string
-	// facts holds sentences on evidences and work. words lists the terms that the page explains.
+	// facts holds sentences on model evidences and computing times. words lists the terms that the
+	// page explains.
 	facts, words []string
 	draw         func(part *document.Section)
 }

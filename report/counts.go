@@ -13,9 +13,9 @@ import (
 // be seen.
 const leastBar = 0.0005
 
-// countsPicture draws the probabilities of numbers of things. The function count returns an element
-// of the list as a number and its probability. The arguments one and many are the noun in the
-// singular and in the plural.
+// countsPicture draws the probabilities of counts, such as numbers of components. The function
+// count returns an element of the list as a number and its probability. The arguments one and many
+// are the noun in the singular and in the plural.
 func countsPicture[C any, P ~float64](name, title, one, many string, list []C, count func(C) (number int, probability P)) *picture.Picture {
 	var bars []picture.Bar
 	mean := 0.0
@@ -33,7 +33,7 @@ func countsPicture[C any, P ~float64](name, title, one, many string, list []C, c
 	return p
 }
 
-// function holds the values of a function at places of an axis, with the ends of their credible
+// function holds the values of a function at points x of an axis, with the ends of their credible
 // intervals.
 type function struct{ x, mean, low, high []float64 }
 
@@ -42,7 +42,7 @@ func (f *function) add(x, mean, low, high results.Number) {
 	f.low, f.high = append(f.low, float64(low)), append(f.high, float64(high))
 }
 
-// bandPicture draws a function with the band that holds 95% of the posterior at each place.
+// bandPicture draws a function with the band that holds 95% of the posterior at each point.
 func bandPicture(name, title string, f function, xName, yName string, under ...picture.Curve) *picture.Picture {
 	curves := append([]picture.Curve{picture.Band(f.x, f.low, f.high)}, under...)
 	return picture.Lines(name, title, picture.Column, 180, append(curves, picture.Curve{Ink: picture.First, X: f.x, Y: f.mean}), xName, yName)

@@ -6,5 +6,6 @@
 //	err := report.SelectionPage.Finish(ctx, "runs/one") // report.html and figures/
 //	err = report.SelectionPage.Print(os.Stdout, "runs/one")
 //
-// It reads only run directories. It shows rows of the table from copies in these directories.
+// The package reads only run directories. It shows rows of the table from copies in these
+// directories.
 package report

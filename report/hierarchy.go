@@ -357,7 +357,7 @@ func (v *hierarchy) checks() *document.Section {
 	return v.checked(v.response(), v.result.ModelCheck, t)
 }
 
-// byTerm are the levels of one term of one grouping, lowest first.
+// byTerm holds the effects of the levels of one grouping on one term, the largest mean first.
 type byTerm struct {
 	group, term string
 	levels      []regression.LevelSummary

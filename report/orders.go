@@ -91,10 +91,10 @@ func orderCoefficients(r *order.Result) *document.Table {
 	return t
 }
 
-// probabilityOfZero returns the probability that the coefficient at a place of the list is zero,
-// which is the total probability of the orders without it. The first coefficient of the list
-// belongs to all orders. The last entry is the noise σ. The entries between them belong to the
-// orders 1, 2, ….
+// probabilityOfZero returns the probability that a coefficient is zero, which is the total
+// probability of the orders without it. The argument place is its index in the list of
+// coefficients. The first coefficient of the list belongs to all orders. The last entry is the
+// noise σ. The entries between them belong to the orders 1, 2, ….
 func probabilityOfZero(r *order.Result, place int) (zero order.Number) {
 	if place == 0 || len(r.Coefficients) != len(r.Orders)+1 || place > len(r.Orders)-1 {
 		return 0

@@ -177,8 +177,8 @@ func (v *selection) otherwise() string {
 		list(apply.To(undecided, func(k int) string { return v.result.Inclusion[k].Name })))
 }
 
-// memberNames returns the predictors in the model with a code. It returns none for a code that
-// another version has written and that cannot be read.
+// memberNames returns the predictors in the model that a code stands for. It returns none for a
+// code that another version has written and that cannot be read.
 func (v *selection) memberNames(code string) []string {
 	names, _ := membersOf(code, v.result.Data.Predictors)
 	return names

@@ -141,8 +141,8 @@ func modelName(code string, predictors []string) string {
 	}
 }
 
-// membersOf returns the predictors in the model with a code. A code that another version has
-// written may give an error.
+// membersOf returns the predictors in the model that a code stands for. A code that another version
+// has written may give an error.
 func membersOf(code string, predictors []string) ([]string, error) {
 	members, err := varsel.ModelMembers(code, len(predictors))
 	return apply.To(members, func(k int) string { return predictors[k] }), err

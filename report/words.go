@@ -9,7 +9,7 @@ import (
 	"github.com/transdim/vti/internal/picture"
 )
 
-// mostNamed is the number of things that a sentence names.
+// mostNamed is the largest number of names in a list in a sentence.
 const mostNamed = 6
 
 // list joins names in a sentence, as in "a, b and c". Of more than mostNamed names it gives only
