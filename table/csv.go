@@ -257,10 +257,10 @@ func decimalCommas(records [][]string) (found bool) {
 	return found
 }
 
-// typedColumn infers the type of a column from its cells. A cell that does not fit the type becomes
-// the field defect of the column. If quoted is true, all cells are quoted, and numbers count as
-// labels, except numbers with a comma, which CSV files must quote. If commas is true, numbers may
-// have a decimal comma.
+// typedColumn infers the type of a column from its cells. If a cell does not fit the type, the
+// field defect of the column becomes an error. If quoted is true, all cells are quoted, and numbers
+// count as labels, except numbers with a comma, which CSV files must quote. If commas is true,
+// numbers may have a decimal comma.
 func typedColumn(name string, cells []string, lines []int, quoted, commas bool) *Column {
 	values := make([]float64, len(cells))
 	missing := make([]bool, len(cells))

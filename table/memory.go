@@ -36,9 +36,9 @@ func Texts(name string, values []string) *Column {
 }
 
 // New returns a table of columns in memory, which [Numbers] and [Texts] make. In errors and
-// results, name takes the place of the path of a file. New returns an error if there are no columns
-// or no rows, if columns differ in length, if a name is empty or occurs twice, or if a value is
-// infinite.
+// results, the argument name takes the place of the path of a file. New returns an error if there
+// are no columns or no rows, if columns differ in length, if a name is empty or occurs twice, or if
+// a value is infinite.
 func New(name string, columns ...*Column) (*Table, error) {
 	if len(columns) == 0 {
 		return nil, fmt.Errorf("%s: got no columns, want at least one", name)

@@ -29,8 +29,8 @@ func suggest(name string, names []string) string {
 }
 
 // Nearest returns up to three elements of names that resemble name, the best first. If elements
-// equal name except for case, it returns only these. Otherwise the edit distance is at most a third
-// of the length of name, rounded to the nearest integer.
+// equal the argument name except for case, it returns only these. Otherwise the edit distance is at
+// most a third of the length of name, rounded to the nearest integer.
 func Nearest(name string, names []string) []string {
 	type candidate struct {
 		name     string

@@ -48,8 +48,8 @@ func (t *Table) parseParquet(content []byte) error {
 	return checkNames(names, "")
 }
 
-// parquetColumn reads the cells of a column in some row groups. A wrong type or an infinite number
-// becomes the field defect of the column.
+// parquetColumn reads the cells of a column in some row groups. If the type is wrong or a number is
+// infinite, the field defect of the column becomes an error.
 func parquetColumn(f *columnar.File, column int, groups []int) (*Column, error) {
 	name := oneLine(f.Columns[column].Name)
 	if f.Columns[column].Kind == columnar.Other {

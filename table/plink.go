@@ -118,7 +118,8 @@ func ReadRegion(path string, region Region) (*Table, error) {
 	return parsePlink(path, file, info.Size(), bim, fam, region)
 }
 
-// readBeside reads the file name, which must be beside the file path. The text why is the reason.
+// readBeside reads the file called name, which must be in the folder of the file path. If it is
+// missing, the error ends with the text why, which says why the file is needed.
 func readBeside(path, name, why string) ([]byte, error) {
 	if _, err := os.Stat(name); os.IsNotExist(err) {
 		return nil, fmt.Errorf("%s: no such file; it must be beside %s (%s)", name, path, why)
@@ -181,8 +182,8 @@ func parsePlink(path string, bed io.ReaderAt, size int64, bim, fam []byte, regio
 	return t, nil
 }
 
-// checkNew returns an error if a marker of the file path has the name of an earlier one. lines
-// holds the lines of the names.
+// checkNew returns an error if a marker has the name of an earlier marker of the file path. The map
+// lines holds the line of each earlier name; checkNew adds the marker to it.
 func (m *marker) checkNew(lines map[string]int, path string) error {
 	if line, twice := lines[m.name]; twice {
 		return fmt.Errorf("%s: lines %d and %d are one marker, %s, with the same position and alleles; give them different ids", path, line, m.line, m.name)
@@ -276,8 +277,8 @@ func newMarker(line int, text string, position int, chromosome, id, first, secon
 	return marker{line, text, chromosome, position, oneLine(id), oneLine(fmt.Sprintf("%s:%d:%s:%s", chromosome, position, first, second))}
 }
 
-// nameMarkers sets the names of markers, which are ids, to the field place where the id is missing
-// or stands for several columns.
+// nameMarkers replaces names of markers. The name of a marker is at first its id. Where the id is
+// missing or is the name of several columns, the name becomes chromosome, position and alleles.
 func nameMarkers(markers []marker) {
 	times := map[string]int{".": 2, "": 2, phenotypeColumn: 1, sexColumn: 1}
 	for _, m := range markers {

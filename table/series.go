@@ -17,8 +17,8 @@ type Series struct {
 }
 
 // Series sorts values by the times in a column. It fails if times repeat and, unless even is "", if
-// they are not evenly spaced. The first of these errors ends with the text wants, the second with
-// the text of even.
+// they are not evenly spaced. The argument wants is the end of the error about repeated times, and
+// the argument even the end of the error about uneven times.
 func (t *Table) Series(column string, times, values []float64, wants, even string) (*Series, error) {
 	places, unit := t.Places()
 	s, order := &Series{Times: slices.Clone(times)}, make([]int, len(times))

@@ -87,9 +87,9 @@ func (c *Column) newLabels() (rows []int) {
 	return rows
 }
 
-// Below is [Stack] for rows of second that need a value in every named column. If second has
-// missing cells, Below returns an error that counts them or, if drop is true, leaves out their
-// rows.
+// Below does the same as [Stack], but each row of second needs a value in every named column. If
+// second has missing cells, Below returns an error that counts them or, if drop is true, leaves out
+// their rows.
 func (t *Table) Below(second *Table, names []string, drop bool) (both *Table, dropped int, err error) {
 	there := slices.DeleteFunc(slices.Clone(names), func(name string) bool { return !slices.Contains(second.Names(), name) })
 	missing, err := second.Missing(there)
@@ -112,7 +112,7 @@ func (t *Table) Below(second *Table, names []string, drop bool) (both *Table, dr
 }
 
 // CheckSeen compares the cells of a column from row first on with the cells before. A label that
-// does not occur before row first is an error, which names its place. The text note gives the
+// does not occur before row first is an error, which names its place. The result note gives the
 // number of values outside the range of the earlier rows. If labels is true, numbers are labels.
 func (t *Table) CheckSeen(c *Column, first int, labels bool) (note string, err error) {
 	if labels || c.Kind == Factor {

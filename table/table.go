@@ -265,7 +265,8 @@ func codedFactor(name string, levels []string, codes []int32) *Column {
 	return c
 }
 
-// ErrMixed is wrapped by the error for a column with cells 1, 2 and 3+; see [Table.WithLabels].
+// ErrMixed is wrapped by the error for a column that mixes numbers and texts, such as 1, 2 and 3+;
+// see [Table.WithLabels].
 var ErrMixed = errors.New("numbers mixed with text")
 
 // mixedColumn is the error for a column of numbers mixed with texts. Its text is the text of the

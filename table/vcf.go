@@ -204,7 +204,8 @@ func (v *vcf) addMarker(line, position int, fields [][]byte) error {
 	return nil
 }
 
-// entry returns an entry of the field of a sample. Entries at the end may be left out.
+// entry returns an entry of the field of a sample. A file may leave out the last entries; a missing
+// entry is returned as empty.
 func entry(field []byte, place int) []byte {
 	for range place {
 		_, field, _ = bytes.Cut(field, []byte(":"))
@@ -222,8 +223,8 @@ func dosage(text []byte) (value float64, ok bool) {
 	return value, err == nil && value >= 0 && value <= 2
 }
 
-// isAllele reports whether a genotype is one allele alone, as of a chromosome without a second one.
-// It counts as two copies, as in PLINK.
+// isAllele reports whether a genotype has only one allele, as for the X chromosome of a man. The
+// allele counts as two copies, as in PLINK.
 func isAllele(genotype []byte) bool { return len(genotype) == 1 && genotype[0] != '.' }
 
 // copies reads a genotype such as 0/1 or 1|1 as a number of copies of the alternative allele. A

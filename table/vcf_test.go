@@ -24,8 +24,8 @@ chr6 200 . T C . . . GT:DS 0|0:0 1:1 .:2.0 1:0.875
 
 const vcfFam = "f1 a 0 0 1 1\nf2 b 0 0 2 2\nf3 c 0 0 0 0\nf4 d 0 0 1 -9\nf5 e 0 0 2 2\n"
 
-// The persons of the .fam file keep their order, dosages come before genotypes, and one allele
-// alone, or its dosage, counts twice.
+// The persons of the .fam file keep their order, dosages take precedence over genotypes, and one
+// allele alone, or its dosage, counts twice.
 func TestVCF(t *testing.T) {
 	data, err := readVCF("small.vcf", strings.NewReader(smallVCF), []byte(vcfFam), Region{})
 	require.NoError(t, err)
@@ -60,8 +60,8 @@ func TestVCF(t *testing.T) {
 	assert.EqualError(t, err, "small.vcf: no marker lies in 8:1-2; markers of each chromosome: 6 (2), chr6 (1), 7 (1)")
 }
 
-// A compressed file, of several gzip files one after the other as bgzip writes them, is the same
-// table.
+// A compressed file gives the same table. It consists of several gzip files one after the other, as
+// bgzip writes them.
 func TestCompressedVCF(t *testing.T) {
 	t.Chdir(t.TempDir())
 	var packed bytes.Buffer
