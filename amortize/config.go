@@ -10,8 +10,8 @@ import (
 	"github.com/transdim/vti/internal/enum"
 )
 
-// Objective is the divergence that Fit minimises, averaged over data sets, between q(m, θ | D) and
-// the posterior p(m, θ | D).
+// Objective is a divergence between q(m, θ | D) and the posterior p(m, θ | D). Fit minimises the
+// mean of the divergence over data sets D.
 type Objective int
 
 const (

@@ -27,9 +27,9 @@ type Family interface {
 	Encode(ctx *vti.Context, data []*graph.Node) *graph.Node
 	// Width returns the number of components of a context.
 	Width() int
-	// LogPrior and LogJoint return the same densities as the methods of vti.Target. Row b belongs
-	// to the data set in row b of the arrays. An inactive coordinate of theta may have any finite
-	// value.
+	// LogPrior and LogJoint return the same densities as the methods of vti.Target with these
+	// names. Row b belongs to the data set in row b of the arrays. An inactive coordinate of theta
+	// may have any finite value.
 	LogPrior(data []*graph.Node, codes *graph.Node) *graph.Node
 	LogJoint(data []*graph.Node, codes, mask, theta *graph.Node) *graph.Node
 	// Settings returns a description of the family, which is encoded as JSON. A network can be

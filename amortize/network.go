@@ -81,8 +81,8 @@ func newNetwork(device *gpu.Device, family Family, cfg Config, like *Problem) (*
 // Steps returns the number of training steps taken.
 func (a *Network) Steps() int { return a.step }
 
-// known holds, as nodes of a graph, the data and the approximations of a batch of R problems. B is
-// the number of rows of the graph, and M the number of models.
+// known holds, as nodes of a computation graph, the data and the approximations of a batch of R
+// problems. B is the number of rows of the arrays in data, and M the number of models.
 type known struct {
 	data                       []*Node // [B, ...] in float32
 	logMass, precision, linear *Node   // [R, M], [R, Q, D, D], [R, Q, D] in float64; nil if the problems have none
@@ -147,7 +147,7 @@ func repeated(x *Node, times int) *Node {
 	return Reshape(wide, append([]int{dims[0] * times}, dims[1:]...)...)
 }
 
-// conditional is q(m, θ | D) in a graph, for the problems of a batch.
+// conditional is q(m, θ | D) in a computation graph, for the problems of a batch.
 type conditional struct {
 	*Network
 	known

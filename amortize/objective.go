@@ -95,7 +95,7 @@ func (a *Network) objective(ctx *vti.Context, inputs []*Node) (each, surrogate, 
 	return each, surrogate, step
 }
 
-// reverse returns log q(m, θ | D) − log p(m, θ, y) of each draw of q, and a node whose gradient
+// reverse returns log q(m, θ | D) − log p(m, θ, D) of each draw of q, and a node whose gradient
 // estimates the gradient of the mean of these values. The gradient for the flow is pathwise,
 // through θ. The gradient for q(m | D) is the score-function gradient, where the mean of the other
 // draws of the same data set is subtracted from each draw.
