@@ -41,7 +41,7 @@ type functional struct {
 	value func(sample *draws.Draws, draw int) float64
 }
 
-// stated holds the contents of an answer.
+// stated holds the statements of an answer that are compared with the truth.
 type stated struct {
 	head    run.Head
 	verdict vti.Verdict
@@ -51,8 +51,8 @@ type stated struct {
 	probabilities []float64
 }
 
-// newStated returns the contents of an answer whose probabilities belong to counts, such as numbers
-// of changes.
+// newStated returns the statements of an answer whose probabilities belong to counts, such as
+// numbers of changes.
 func newStated[C any, P ~float64](head run.Head, verdict vti.Verdict, reasons []string, counts []C, probability func(C) P) *stated {
 	s := &stated{head: head, verdict: verdict, reasons: reasons}
 	for _, count := range counts {
@@ -61,8 +61,8 @@ func newStated[C any, P ~float64](head run.Head, verdict vti.Verdict, reasons []
 	return s
 }
 
-// answerClassic runs a command on the table, and compares its answer with the truth. If the table
-// makes no problem for the command, the replicate counts as refused.
+// answerClassic runs a command on the table, and compares its answer with the truth. If problemOf
+// returns an error, the command does not accept the table, and the replicate counts as refused.
 func answerClassic[P, O any](ctx context.Context, c *classic, dir string, seed uint64, random *rand.Rand, problemOf func(t *table.Table, options O) (P, error), options O, command func(problem P, dir string) (*stated, error)) (*Replicate, error) {
 	return answer(ctx, c.about, CSV(c.columns...), seed, dir, "", func(t *table.Table, work string) (*reply, error) {
 		problem, err := problemOf(t, options)

@@ -29,7 +29,7 @@ import (
 // Dag draws graphs, weights and data from the priors of vti dag. Columns are not standardised, so
 // that every prior is known before the data are drawn. The model of a node given its parents is BGe
 // (the Gaussian model of Geiger and Heckerman), linear with a known noise scale, or mixed, where
-// every second node is a category.
+// every second node is categorical.
 type Dag struct {
 	// Device is the device on which flows are trained.
 	Device *gpu.Device
@@ -140,8 +140,8 @@ func (d Dag) drawNumbers(parents []int, weights *mat.Dense, random *rand.Rand) [
 	return columns
 }
 
-// drawLinear draws the column of a node with the given level, given its parents, and the weights of
-// the parents.
+// drawLinear draws the weights of the parents of a node, and then the column of the node given its
+// parents. The argument level is the intercept of the node.
 func drawLinear(parents [][]float64, rows int, level, sigma, priorSD float64, random *rand.Rand) (column, weights []float64) {
 	column = apply.UpTo(rows, func(int) float64 { return level + sigma*random.NormFloat64() })
 	for _, parent := range parents {

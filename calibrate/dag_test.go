@@ -21,7 +21,7 @@ func TestAcyclic(t *testing.T) {
 
 // The test makes small studies of tables drawn from the priors. The studies must compare every
 // possible edge of trusted answers with the truth, and rank the true weights of edges unless
-// columns are categories.
+// columns are categorical.
 func TestDagStudies(t *testing.T) {
 	testkit.Slow(t)
 	for _, mechanism := range []dag.Mechanism{dag.BGe, dag.Mixed} {

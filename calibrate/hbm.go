@@ -21,7 +21,8 @@ import (
 const HbmFormula = "y ~ x + (1 | g)"
 
 // Hbm draws hierarchical regressions with intercepts that vary by group from the priors of vti hbm.
-// Priors scaled by the mean and the standard deviation of a continuous response use 0 and 1.
+// Priors scaled by the mean and the standard deviation of a continuous response use 0 and 1
+// instead.
 type Hbm struct {
 	// Device is the device that computes the answers.
 	Device *gpu.Device

@@ -35,8 +35,8 @@ type MixedColumn struct {
 }
 
 // Effects returns the columns that a node adds to the regression of its child. A numeric node adds
-// itself. A category adds an indicator for each of its levels, less the mean of the indicator over
-// levels.
+// itself. A categorical node adds, for each of its levels, the indicator of the level less one over
+// the number of levels.
 func (c MixedColumn) Effects() (columns [][]float64) {
 	if c.Levels == 0 {
 		return [][]float64{c.Values}
@@ -95,7 +95,7 @@ func (c *MixedColumn) draw(parents []MixedColumn, rows int, random *rand.Rand) {
 	}
 }
 
-// mixedLevels returns the number of levels of each node; every second node is a category.
+// mixedLevels returns the number of levels of each node; every second node is categorical.
 func mixedLevels(nodes int, random *rand.Rand) (levels []int) {
 	for j := range nodes {
 		count := 0
@@ -109,9 +109,10 @@ func mixedLevels(nodes int, random *rand.Rand) (levels []int) {
 	return levels
 }
 
-// drawMixedTable draws a graph and a table from the prior. If some level of a category occurs in no
-// row, everything is drawn again, because the program takes the levels from the table. The
-// posterior stays the same, because the condition that all levels occur depends only on the table.
+// drawMixedTable draws a graph and a table from the prior. If some level of a categorical node
+// occurs in no row, everything is drawn again, because the program takes the levels from the table.
+// The posterior stays the same, because the condition that all levels occur depends only on the
+// table.
 func (d Dag) drawMixedTable(graphs [][]int, random *rand.Rand) (parents []int, columns []MixedColumn) {
 	for {
 		parents = graphs[pick.Log(GraphPrior(graphs, d.model()), random.Float64())]
@@ -137,7 +138,7 @@ func MixedParents(columns []MixedColumn, set int) (parents []MixedColumn) {
 	return parents
 }
 
-// AllShown reports whether every level of every category occurs.
+// AllShown reports whether every level of every categorical column occurs in some row.
 func AllShown(columns []MixedColumn) bool {
 	for _, c := range columns {
 		for level := range c.Levels {
