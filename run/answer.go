@@ -28,7 +28,8 @@ type Question struct {
 	Status    func(text string)
 	// Lacks is the field of [vti.SolveConfig] with this name.
 	Lacks func(*vti.Certificate) string
-	// Again certifies the checkpoint of an earlier run without training ([vti.Recertify]).
+	// Again requests a new certificate of the checkpoint that an earlier run has left, without
+	// further training ([vti.Recertify]).
 	Again bool
 }
 

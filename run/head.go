@@ -67,7 +67,8 @@ func (u *Unanswerable) Error() string { return u.Err.Error() }
 // Unwrap returns Err.
 func (u *Unanswerable) Unwrap() error { return u.Err }
 
-// Read reads the table of a run and returns the problem that build makes of table and options.
+// Read reads the table of a run, and returns the problem that the function build makes of the table
+// and the options.
 func Read[O, P any](asked *Asked[O], build func(*table.Table, O) (P, error)) (problem P, err error) {
 	t, err := asked.Table()
 	if err != nil {
