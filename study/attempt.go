@@ -117,7 +117,7 @@ func (w *worker) simulate(ctx context.Context, args ...string) ([]byte, error) {
 	return e.stdout, err
 }
 
-// take reads the answer of a run, and moves the files that the plan keeps into out.
+// take reads the answer of a run, and moves the files that the plan keeps into the directory out.
 func (w *worker) take(run, out string, r *Record) error {
 	result, err := os.ReadFile(filepath.Join(run, rundir.ResultFile))
 	if err != nil {

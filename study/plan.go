@@ -98,7 +98,8 @@ func Read(path string) (*Plan, error) {
 	return p, nil
 }
 
-// complete checks the plan and finds its tables. replicated says whether the plan sets replicates.
+// complete checks the plan and finds its tables. The argument replicated says whether the plan file
+// sets Replicates.
 func (p *Plan) complete(replicated bool) (err error) {
 	if !replicated {
 		p.Replicates = 1

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// Selection selects the tasks of a plan that a process runs. These have the indices Index, Index +
-// Step, Index + 2 Step, …, or only Index. The zero value selects all tasks.
+// Selection selects the tasks of a plan that a process runs. The selected tasks have the indices
+// Index, Index + Step, Index + 2 Step, …, or only Index. The zero value selects all tasks.
 type Selection struct {
 	Index int
 	Step  int  // 0 means 1

@@ -19,8 +19,8 @@ type source interface {
 	count() int
 	// item returns the settings that distinguish table i from other tables.
 	item(i int) []Setting
-	// content returns inputs other than settings that determine table i, and enter the hashes that
-	// are the names of its tasks.
+	// content returns the inputs, in addition to settings, that determine table i. They enter the
+	// hashes that are the names of its tasks.
 	content(i int) any
 	// prepare makes table i available. It writes new files to dir.
 	prepare(ctx context.Context, i int, dir string, run launch) (prepared, error)

@@ -74,7 +74,8 @@ func newSpool(path string) (*spool, error) {
 // close removes the temporary file.
 func (s *spool) close() { s.file.Abort() }
 
-// declare makes a column of a kind, which may be unknown, even if no row has a value in it.
+// declare makes a column of the given kind, which may be unknown. The file has the column even if
+// no row has a value in it.
 func (s *spool) declare(name string, k columnar.Kind) int {
 	id, known := s.ids[name]
 	if !known {

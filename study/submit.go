@@ -35,7 +35,7 @@ type Submission struct {
 	Claim, Image string
 }
 
-// Constants of the values computed from pilot tasks.
+// The constants with which zero fields of a [Submission] are computed from pilot tasks.
 const (
 	chunkSeconds = 30 * 60.0
 	mostChunks   = 1000 // Slurm accepts arrays of up to 1,001 elements by default

@@ -17,13 +17,13 @@ type Survey struct {
 	// Probabilities is a histogram of the inclusion probabilities in all answers. Its bins are
 	// twentieths.
 	Probabilities Histogram
-	// BySetting counts the tasks by their endings, for each value of each setting that varies.
+	// BySetting counts the tasks by verdict or state, for each value of each setting that varies.
 	BySetting []SettingCount
 	// Failures are the first failed tasks, at most [MostFailures].
 	Failures []Failure
 }
 
-// MostFailures is the number of failed tasks that a survey lists.
+// MostFailures is the largest number of failed tasks that a survey lists.
 const MostFailures = 100
 
 // Histogram counts values by the number of their bin.

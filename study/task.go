@@ -36,7 +36,7 @@ func (p *Plan) Task(i int) Task {
 }
 
 // nameOf hashes the inputs that determine the answer of a task: command, seed, flags, settings, and
-// the recipe of its table. It does not hash the bytes of tables in files.
+// the inputs of its table (source.content). It does not hash the bytes of tables in files.
 func (p *Plan) nameOf(t Task) string {
 	encoded, err := json.Marshal([]any{p.Command, p.Seed, named(p.flags), named(t.Settings), p.source.content(t.table)})
 	if err != nil {
