@@ -139,8 +139,8 @@ func TestServeShowsANewApplication(t *testing.T) {
 }
 
 // TestAnApplicationTouchesFewFiles checks that only the list of applications and vtilab import the
-// commands of an application. Outside of them and of examples, only a page (package report) and a
-// study (package calibrate) may import its engine.
+// commands of an application. Outside of these two and of examples, only a page (package report)
+// and a study (package calibrate) may import the package with its computations.
 func TestAnApplicationTouchesFewFiles(t *testing.T) {
 	importers := map[string][]string{} // files by the application that they import
 	root := filepath.Join(sourceDir, "..", "..")

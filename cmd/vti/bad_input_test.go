@@ -16,7 +16,8 @@ import (
 // good is a small valid table.
 const good = "a,b,c,y\n1,2,u,3\n2,5,v,4.5\n4,3,u,1\n5,1,v,7\n7,2,u,6\n"
 
-// wide returns a table with more predictors than suit a q(m) that is a table of all models.
+// wide returns a table with too many predictors for a q(m) that lists the probability of every
+// model.
 func wide(predictors int) string {
 	var table strings.Builder
 	for j := range predictors {

@@ -98,7 +98,8 @@ func TestCompareRefuses(t *testing.T) {
 	assert.Contains(t, got.stdout, "no cross-entropy: B has no density (exact)")
 }
 
-// A density that was never fitted, because models alone gave the answer, is not compared.
+// The approximate density of the parameters is not compared if it was never fitted, because the
+// answer came from model probabilities alone.
 func TestCompareWithoutDensity(t *testing.T) {
 	testkit.Slow(t)
 	emptyDir(t, "", "")

@@ -39,8 +39,8 @@ func TestDagQuery(t *testing.T) {
 	require.Contains(t, vtiCommand(t, "dag", "query", "run", "E(c)").stderr, "changed")
 }
 
-// TestNetworksThereAndBack simulates a table from the file of a network. The network that vti dag
-// finds in this table must give the same answers.
+// TestNetworksThereAndBack simulates a table from the file of a Bayesian network. The network that
+// vti dag finds in this table must give the same answers.
 func TestNetworksThereAndBack(t *testing.T) {
 	emptyDir(t, "net.bif", `variable rain { type discrete [2] { no, yes }; } variable wet { type discrete [2] { no, yes }; }
 probability ( rain ) { table 0.8, 0.2; } probability ( wet | rain ) { (no) 0.9, 0.1; (yes) 0.05, 0.95; }`)

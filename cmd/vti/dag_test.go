@@ -96,7 +96,7 @@ func TestDagAgreesWithExact(t *testing.T) {
 }
 
 // TestDagWithNetworks checks that vti dag finds the edge x → y of y = |x| + noise if mechanisms are
-// networks, and that it does not find an edge if mechanisms are linear.
+// neural networks, and that it does not find an edge if mechanisms are linear.
 func TestDagWithNetworks(t *testing.T) {
 	random := rand.New(rand.NewPCG(7, 8))
 	text := "x,y\n"

@@ -22,8 +22,8 @@ func TestDevices(t *testing.T) {
 	require.Len(t, answer.Devices, 4)
 }
 
-// If the device cannot be opened, the command ends with the error of package gpu, whose text is
-// tested there.
+// If the device cannot be opened, the command ends with the error of package gpu. The tests of that
+// package check its text.
 func TestDeviceWithoutPlugin(t *testing.T) {
 	t.Setenv("PJRT_PLUGIN_LIBRARY_PATH", t.TempDir())
 	for _, options := range []gpu.Options{{Kind: gpu.CUDA}, {Kind: gpu.XLACPU, Plugin: "absent.so"}} {

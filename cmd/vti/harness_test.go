@@ -51,7 +51,8 @@ func mustRun(t *testing.T, args ...string) outcome {
 	return got
 }
 
-// tiny puts settings that train and certify in a second or two before args, which override them.
+// tiny returns args with settings put in after the first word. With these settings a run trains and
+// certifies in a second or two. Later words of args override them.
 func tiny(args ...string) []string {
 	small := []string{"--steps", "60", "--batch", "512", "--flow-layers", "2", "--flow-blocks", "1", "--flow-hidden", "8", "--certify-draws", "32768", "--quiet"}
 	return slices.Concat(args[:1], small, args[1:])

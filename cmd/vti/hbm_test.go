@@ -21,7 +21,8 @@ import (
 	"github.com/transdim/vti/modelcheck"
 )
 
-// groups returns a table of a line whose intercept varies by group; the column z has no effect.
+// groups returns a table in which y is linear in x, with an intercept that varies by group. The
+// column z has no effect. If counts is true, y is replaced by the integer part of exp(y/2).
 func groups(counts bool) string {
 	random := rand.New(rand.NewPCG(9, 10))
 	text := "y,x,z,g\n"

@@ -10,8 +10,8 @@ import (
 	"github.com/transdim/vti/varsel"
 )
 
-// vti varsel, exact and rjmcmc varsel take prior inclusion probabilities from a file, record it,
-// and mention it. Commands that need a prior by the size of models return an error.
+// vti varsel, exact and rjmcmc varsel take prior inclusion probabilities from a file, and name the
+// file in their records and texts. Commands that need a prior by model size return an error.
 func TestInclusionPriorCommand(t *testing.T) {
 	emptyDir(t, "", "")
 	require.NoError(t, os.WriteFile("prior.csv", []byte("predictor,probability\nx1,0.9\n*,0.2\n"), 0o644))

@@ -114,7 +114,7 @@ func decode(t *testing.T, text string) answer {
 	return a
 }
 
-// keys lists the keys of the object and of the first element of its lists, as "inclusion.name".
+// keys lists the keys of a JSON object and of the first element of its lists, as "inclusion.name".
 func keys(t *testing.T, text string) []string {
 	t.Helper()
 	var object map[string]any

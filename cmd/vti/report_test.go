@@ -77,7 +77,7 @@ func watch(ctx context.Context) *watched {
 	return w
 }
 
-// seen is the result of a script on a page.
+// seen is the result of the script inspect on a page.
 type seen struct {
 	Overflow float64  `json:"overflow"` // width of the page minus width of the screen, in points
 	Empty    []string `json:"empty"`    // pictures without content or without a text for screen readers

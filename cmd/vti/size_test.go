@@ -9,9 +9,9 @@ import (
 	"github.com/transdim/vti/lab/testkit"
 )
 
-// TestTableOfSmallModels runs a table q(m) over the models of at most three of 15 predictors.
-// Inclusion probabilities must be within 5 standard errors of the exact answer under the same
-// limit; the test fails by chance once in 10⁵ runs.
+// TestTableOfSmallModels trains a q(m) that lists the probability of every model with at most three
+// of 15 predictors. Inclusion probabilities must be within 5 standard errors of the exact answer
+// under the same limit; the test fails by chance once in 10⁵ runs.
 func TestTableOfSmallModels(t *testing.T) {
 	testkit.Long(t)
 	emptyDir(t, "", "")

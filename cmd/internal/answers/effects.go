@@ -179,7 +179,7 @@ func runEffects(a *shell.App, cmd *cobra.Command, all application.Registry, dir 
 // mostHeld is the largest number of other predictors whose fixed values are printed.
 const mostHeld = 20
 
-// printEvery is the distance between two printed points of a curve, in points.
+// printEvery selects the points of a curve that are printed: the first of every printEvery points.
 const printEvery = 5
 
 func printMarginal(w io.Writer, e *predict.Effects, curve bool) {

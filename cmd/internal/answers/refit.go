@@ -110,8 +110,8 @@ func (r *refitter) without(ctx context.Context, left func(row int) bool) (*predi
 	return rows, verdict, err
 }
 
-// refitRows replaces the estimates of the rows for which importance sampling is not reliable, by
-// refits without the row.
+// refitRows repeats the run without each row for which importance sampling is not reliable, and
+// replaces the estimate of the row.
 func (r *refitter) refitRows(ctx context.Context, rows *predict.Rows, loo *predict.LOO, seed uint64, note func(string)) error {
 	places, _ := r.table.Places()
 	for k, row := range slices.Clone(loo.Rows) {

@@ -12,7 +12,8 @@ import (
 	runs "github.com/transdim/vti/run"
 )
 
-// Recertification certifies a finished run again, with the settings of the flags of vti certify.
+// Recertification certifies a finished run again, with the settings that the flags of vti certify
+// give.
 type Recertification struct {
 	App    *shell.App
 	Run    *Stored

@@ -47,8 +47,9 @@ func (f *Flags) Register(cmd *cobra.Command) {
 	cmd.MarkFlagsMutuallyExclusive("only", "shard", "shards")
 }
 
-// defaultReplicates is the default number of replicates. A band around the uniform distribution
-// that ranks should not leave then reaches about 0.1 to either side.
+// defaultReplicates is the default number of replicates. With this number, the band within which
+// the distribution function of the ranks should stay reaches about 0.1 to either side of the
+// uniform distribution.
 const defaultReplicates = 200
 
 // repeated returns the command line that draws a single problem of a study again. It ends with the

@@ -50,8 +50,8 @@ func columnsOf(_ *cobra.Command, args []string, begun string) ([]string, cobra.S
 	return suggestions, cobra.ShellCompDirectiveNoFileComp
 }
 
-// Arguments accepts from least to most arguments; if most is 0 there is no upper limit. The
-// argument noun names them in errors.
+// Arguments accepts a command line with at least the number least and at most the number most of
+// arguments. If most is 0 there is no upper limit. The text noun describes the arguments in errors.
 func Arguments(least, most int, noun string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		switch {

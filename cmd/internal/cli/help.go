@@ -23,8 +23,9 @@ const HelpWidth = 100
 // groupAnnotation names the group of a flag in the help of its command.
 const groupAnnotation = "vti_group"
 
-// Group gives the flags that the function define registers the heading title in the help. The help
-// shows the groups in the order of the calls of Group, and last the flags without a heading.
+// Group calls the function define, and puts the flags that define registers under the heading title
+// in the help. The help shows the groups in the order of the calls of Group, and last the flags
+// without a heading.
 func Group(cmd *cobra.Command, title string, define func()) {
 	before := map[string]bool{}
 	cmd.Flags().VisitAll(func(flag *pflag.Flag) { before[flag.Name] = true })
@@ -39,7 +40,7 @@ func Group(cmd *cobra.Command, title string, define func()) {
 	})
 }
 
-// SetHelp prints the help of all commands in groups, and in at most helpWidth columns.
+// SetHelp prints the help of all commands in groups, and in at most HelpWidth columns.
 func SetHelp(root *cobra.Command) {
 	root.SetUsageFunc(func(cmd *cobra.Command) error {
 		printUsage(cmd.OutOrStdout(), cmd)

@@ -77,8 +77,8 @@ type oneOf[T comparable] struct {
 	values []T // in the order of the names
 }
 
-// OneOf adds a flag that takes one of a few names, each of which stands for the value at its place
-// in a list. The shell suggests the names.
+// OneOf adds a flag that takes one of a few names, each of which stands for the element of values
+// with the same index. The shell suggests the names.
 func OneOf[T comparable](cmd *cobra.Command, value *T, flag, usage string, names []string, values []T) {
 	cmd.Flags().Var(oneOf[T]{value, names, values}, flag, usage)
 	CompleteWith(cmd, flag, names...)

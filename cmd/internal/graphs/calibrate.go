@@ -9,7 +9,7 @@ import (
 	"github.com/transdim/vti/gpu"
 )
 
-// Calibrate returns the command that calibrates vti dag. lab may add further studies.
+// Calibrate returns the command that calibrates vti dag. The argument lab may add further studies.
 func Calibrate(a *shell.App, lab calibration.Laboratory[calibrate.Dag]) *cobra.Command {
 	var study calibration.Flags
 	var f dagFlags

@@ -12,7 +12,7 @@ import (
 	"github.com/transdim/vti/gpu"
 )
 
-// Calibrate returns the command that calibrates vti hbm. lab may add further studies.
+// Calibrate returns the command that calibrates vti hbm. The argument lab may add further studies.
 func Calibrate(a *shell.App, lab calibration.Laboratory[calibrate.Hbm]) *cobra.Command {
 	var study calibration.Flags
 	var f hbmFlags

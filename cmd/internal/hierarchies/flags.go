@@ -168,8 +168,8 @@ func (f *hbmFlags) checkFamily(flags *pflag.FlagSet) error {
 	return nil
 }
 
-// chooseFlow sets the flow in the record to the flow that the flags ask for or, without such flags,
-// to the kind suits.
+// chooseFlow sets the flow in the record. The flow is the one that the flags ask for or, without
+// such flags, of the kind that the argument suits names.
 func (f *hbmFlags) chooseFlow(flags *pflag.FlagSet, record *regression.Record, suits cosmic.Kind) (err error) {
 	chosen := f.flow.Flow != ""
 	if !chosen {

@@ -12,7 +12,8 @@ import (
 	"github.com/transdim/vti/table"
 )
 
-// Calibrate returns the command that calibrates vti varsel. lab may add further studies.
+// Calibrate returns the command that calibrates vti varsel. The argument lab may add further
+// studies.
 func Calibrate(a *shell.App, lab calibration.Laboratory[calibrate.Varsel]) *cobra.Command {
 	var study calibration.Flags
 	var f varselFlags

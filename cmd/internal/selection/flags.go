@@ -75,7 +75,7 @@ func (f *dataFlags) register(cmd *cobra.Command) {
 	cli.CompleteLikelihoods(cmd, likelihood.Kinds())
 }
 
-// registerInclusion registers the flag for prior probabilities of the predictors of a given table.
+// registerInclusion registers the flag for the file of prior inclusion probabilities of predictors.
 func (f *dataFlags) registerInclusion(cmd *cobra.Command) {
 	cli.Group(cmd, "Likelihood and priors", func() {
 		cmd.Flags().StringVar(&f.inclusion, "inclusion-prior", "", "`file` of prior inclusion probabilities, in place of --model-prior: a table with columns predictor and probability, and a row for each predictor; a row named * is for all others")

@@ -2,9 +2,9 @@
 // asks a question with a form, and reads the report of the run. Forms are made from the flags of
 // the commands in the registry of applications, and runs are processes of the same program.
 //
-// Its state is a folder, the workspace: tables/ holds uploads, and runs/ the run directories, each
-// with the question of the user (serve.json) and the messages of its process (serve.log). A
-// restarted server finds all of them.
+// The state of the server is a folder, the workspace: tables/ holds uploads, and runs/ the run
+// directories, each with the question of the user (serve.json) and the messages of its process
+// (serve.log). A restarted server finds all of them.
 //
 // Threats and answers:
 //

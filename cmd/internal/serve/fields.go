@@ -50,7 +50,7 @@ func questions(all application.Registry, d *cli.Description) (list []*question) 
 // name of such a command has more than one word.
 func (q *question) Other() bool { return strings.Contains(q.Name, " ") }
 
-// group is a part of a form.
+// group is a group of fields under one title in a form.
 type group struct {
 	Title  string // empty for the first group
 	Fields []field

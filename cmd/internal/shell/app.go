@@ -37,7 +37,7 @@ type App struct {
 	empty          string          // directory of a run that was refused, to be removed if it is empty
 	Stack          bool            // whether a panic prints its stack (--stack)
 	program        Program
-	// Pages returns the maker of the reports of finished runs of a command.
+	// Pages returns the page with which the reports of a command's finished runs are made.
 	Pages func(command string) report.Page
 }
 

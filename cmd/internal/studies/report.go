@@ -102,8 +102,9 @@ func endingsTable(settings []study.SettingCount) *document.Table {
 	return t
 }
 
-// binsPicture draws a histogram with the given number of bins per unit, whose bins are moved by
-// shift. It returns nil if the histogram is empty.
+// binsPicture draws a histogram. The argument parts is the number of bins per unit of the axis, and
+// the argument shift is added to the ends of all bins. binsPicture returns nil if the histogram is
+// empty.
 func binsPicture(name, title, x, y string, h study.Histogram, parts, shift float64) *picture.Picture {
 	if len(h) == 0 {
 		return nil
