@@ -43,7 +43,7 @@ func (p Pair) largest() float64 {
 func (p Pair) known() bool { return !math.IsNaN(float64(p.Difference)) }
 
 // leastDifference is the smallest difference that Disagreements reports, however small its standard
-// error. mostDisagreements is the largest number of pairs that it returns.
+// error. mostDisagreements is the largest number of pairs that Disagreements returns.
 const (
 	leastDifference   = 1e-4
 	mostDisagreements = 10
