@@ -310,8 +310,8 @@ func (s *sample) set(kind Kind, y, mean, sd []float64) {
 type check struct {
 	*family
 	// compare writes the statistics of the members of response j under one draw to observed and
-	// replicated, or stores numbers from which finish computes them. place is the position of the
-	// draw in its block. Responses are compared in parallel.
+	// replicated, or stores numbers from which finish computes them. The argument place is the
+	// position of the draw in its block. Responses are compared in parallel.
 	compare func(j, place int, seen, drawn *sample, observed, replicated []float64)
 	// prepare, if not nil, is called before draw d is compared.
 	prepare func(d, place int)

@@ -120,8 +120,8 @@ func priorTable(l noise, n, predictors int, random *rand.Rand) (*regressionTable
 	return t, theta
 }
 
-// input returns the input of a check of the table. next returns the parameters theta of the next
-// draw.
+// input returns the input of a check of the table. The function next returns the parameters theta
+// of the next draw.
 func (t *regressionTable) input(random *rand.Rand, next func() []float64) modelcheck.RegressionInput {
 	in := modelcheck.RegressionInput{
 		Kind: t.noise.kind, Response: modelcheck.Column{Name: "y", Values: t.y},
