@@ -112,9 +112,9 @@ func skipPreamble(content []byte) ([]byte, int) {
 	}
 }
 
-// readRecords splits the text into records, the header first. lines are the lines of the file at
-// which the records begin. bare says which columns have, below the header, a cell that is neither
-// quoted nor missing.
+// readRecords splits the text into records, the header first. The result lines holds the lines of
+// the file at which the records begin. The result bare says which columns have, below the header, a
+// cell that is neither quoted nor missing.
 func readRecords(content []byte, skipped int) (records [][]string, lines []int, bare map[int]bool, err error) {
 	starts := lineStarts(content)
 	bare = map[int]bool{}
