@@ -80,10 +80,10 @@ func (a *Network) draws(problem *Problem, name string) (drawn, error) {
 	}, nil
 }
 
-// Sample draws 256 models with their parameters from q(m, θ | D) for a problem. name is the name of
-// the random stream. A row of codes holds the outcomes of a model at the sites of the space of the
-// family, and a row of theta its parameters in the coordinates of this space. logQ is log q(m, θ |
-// D), and logP is log p(m, θ, D), of each draw.
+// Sample draws 256 models with their parameters from q(m, θ | D) for a problem. The argument name
+// is the name of the random stream. A row of codes holds the outcomes of a model at the sites of
+// the space of the family, and a row of theta its parameters in the coordinates of this space. logQ
+// is log q(m, θ | D), and logP is log p(m, θ, D), of each draw.
 func (a *Network) Sample(problem *Problem, name string) (codes [][]int32, theta *mat.Dense, logQ, logP []float64, err error) {
 	if err := problem.check(a.like, a.family.Space(), false); err != nil {
 		return nil, nil, nil, nil, fmt.Errorf("data set: %w", err)

@@ -31,8 +31,8 @@ func (a *Network) simulate(name string, count int, truth bool) ([]*Problem, erro
 	return problems, nil
 }
 
-// draw returns the inputs of the graph for a step; the first step is 0. name is the prefix of the
-// names of the random streams.
+// draw returns the inputs of the graph for a step; the first step is 0. The argument name is the
+// prefix of the names of the random streams.
 func (a *Network) draw(name string, step int) ([]any, error) {
 	cfg, sp := &a.config, a.family.Space()
 	problems, err := a.simulate(name, cfg.Batch, cfg.Objective != ReverseKL)

@@ -25,8 +25,8 @@ type Place struct{ Sites, Coordinates []int }
 
 // Beginning returns the answer of the network for a data set, computed in one pass. With this value
 // as Begin of a [vti.Config], [vti.Fit] starts from the answer, and [vti.Open] returns it without
-// training. sp is the space of the Target of the data set. place maps it into the space of the
-// [Family] of data sets on which the network was trained.
+// training. The argument sp is the space of the Target of the data set. The argument place maps sp
+// into the space of the [Family] of data sets on which the network was trained.
 func (a *Network) Beginning(problem *Problem, sp space.Space, place Place) (*vti.Beginning, error) {
 	if err := problem.check(a.like, a.family.Space(), false); err != nil {
 		return nil, fmt.Errorf("data set: %w", err)
