@@ -19,7 +19,8 @@ import (
 )
 
 // Problem is a table for a command, with the settings in a record of type R. The command turns the
-// table and the settings into a question of type Q, and returns an answer of type A.
+// table and the settings into an input of type Q, such as *varsel.Problem, and returns an answer of
+// type A, such as *varsel.Result.
 type Problem[R, Q, A any] struct {
 	// About describes the table in a few words, and CSV is the table.
 	About  string

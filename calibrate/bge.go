@@ -20,7 +20,7 @@ const (
 )
 
 // drawBGe draws the values of a node given the effects of its parents, and returns them with the
-// weights of the effects. numbers is the number of numeric parents.
+// weights of the effects. The argument numbers is the number of numeric parents.
 func drawBGe(effects [][]float64, numbers, rows int, random *rand.Rand) (column, weights []float64) {
 	shape := (BGeDegrees + float64(numbers) + 1) / 2
 	sigma := math.Sqrt(BGeScale / 2 / distuv.Gamma{Alpha: shape, Beta: 1, Src: random}.Rand())
