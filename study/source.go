@@ -37,7 +37,7 @@ type prepared struct {
 	truth any
 }
 
-// newTables finds the tables in the files of a plan. dir is the folder of the plan.
+// newTables finds the tables in the files of a plan. The argument dir is the folder of the plan.
 func newTables(dir string, t *Tables) (source, error) {
 	if len(t.Files) == 0 {
 		return nil, errors.New("tables: no files")
