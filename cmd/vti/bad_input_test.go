@@ -159,8 +159,9 @@ func TestBadUsageOfOtherCommands(t *testing.T) {
 	}
 }
 
-// TestDegenerateAndMissingDropped checks the two options that drop degenerate columns and rows with
-// missing cells, and the note of dropped items.
+// TestDegenerateAndMissingDropped checks the two options that drop degenerate columns (constant, or
+// a shifted and scaled copy) and rows with missing cells. The answer must note the dropped columns
+// and rows.
 func TestDegenerateAndMissingDropped(t *testing.T) {
 	emptyDir(t, "data.csv", "a,b,k,y\n1,2,1,3\n2,4,1,4\n4,8,1,9\n5,NA,1,2\n6,12,1,7\n")
 	got := mustRun(t, "exact", "data.csv", "--target", "y", "--na", "drop", "--drop-degenerate", "--quiet")

@@ -10,8 +10,8 @@ import (
 	"github.com/transdim/vti/report"
 )
 
-// Application describes a kind of question that the engine answers, such as the selection of
-// variables, with the commands that answer it.
+// Application describes a kind of question that vti answers, such as the selection of variables,
+// with the commands that answer it.
 type Application struct {
 	// About is the subject of the application's runs in messages, such as "graphs".
 	About string
@@ -54,8 +54,8 @@ type Command struct {
 // Run is a finished run that has been opened.
 type Run struct {
 	Result shell.Judged
-	// Asked reads the problem again, so that the question can be printed. It is nil if that needs
-	// other data than the run directory has.
+	// Asked reads the problem of the run again, so that its summary can be printed. Asked is nil if
+	// this needs other data than the run directory has.
 	Asked func(ctx context.Context) (interface{ PrintProblem() }, error)
 }
 

@@ -112,7 +112,7 @@ func (r Registry) Read(dir string) (*Stored, error) {
 	return s, nil
 }
 
-// ReadAll reads several runs and checks that they answer the same question.
+// ReadAll reads several runs and checks that they are runs of one application.
 func (r Registry) ReadAll(dirs ...string) (all []*Stored, err error) {
 	for _, dir := range dirs {
 		s, err := r.Read(dir)
@@ -173,7 +173,7 @@ func (r Registry) Exporter(format string) *Application {
 	return nil
 }
 
-// Formats returns the formats of the exports that only one application has.
+// Formats returns the export formats that only one application offers.
 func (r Registry) Formats() (names []string) {
 	for _, application := range r {
 		names = append(names, application.Formats...)

@@ -19,7 +19,7 @@ type Flow struct {
 }
 
 // Register adds the flags of a flow. The defaults of its sizes (layers, blocks, hidden) differ
-// between commands; usage is the help of the flag for the kind of flow.
+// between commands; the argument usage is the help of the flag for the kind of flow.
 func (f *Flow) Register(cmd *cobra.Command, usage, layers, blocks, hidden string) {
 	flags := cmd.Flags()
 	OneWord(cmd, &f.Flow, "flow", usage, flowNames()...)
@@ -30,7 +30,7 @@ func (f *Flow) Register(cmd *cobra.Command, usage, layers, blocks, hidden string
 }
 
 // flows are the kinds of flows by name. A size of zero stands for the default of package cosmic.
-// The engine sets the dimension.
+// The dimension is set later, from the data.
 var flows = []struct {
 	name   string
 	config cosmic.Config

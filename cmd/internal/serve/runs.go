@@ -27,7 +27,7 @@ type shownRun struct {
 	Verdict                      string // the verdict on the answer of a finished run
 	Before, Done, Total          int
 	Goes                         bool // whether the run waits or computes
-	Resumable, Known             bool // Known says that the question is known and that the workspace has the table
+	Resumable, Known             bool // Known says that the command is known and that the workspace has the table
 }
 
 // counted matches progress in numbers, such as 3/10, in a message of a run.

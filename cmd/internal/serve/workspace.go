@@ -150,7 +150,7 @@ func (w *workspace) sum(name string) (sum [sha256.Size]byte, err error) {
 	return [sha256.Size]byte(hash.Sum(nil)), err
 }
 
-// job is the question of a run with its state, the content of serve.json.
+// job is the content of serve.json: the command, the table and the flags of a run, with its state.
 type job struct {
 	ID      string              `json:"-"`
 	Command string              `json:"command"`
@@ -172,7 +172,7 @@ const (
 	done    state = "done"
 )
 
-// write stores the question of a run in its folder, which is created for a new run.
+// write stores a job in the folder of its run, which is created for a new run.
 func (w *workspace) write(j *job) error {
 	if j.ID == "" {
 		j.ID = strings.ReplaceAll(j.Command, " ", "-") + j.Asked.Format("-20060102-150405-") + strings.ToLower(rand.Text()[:4])
@@ -183,8 +183,8 @@ func (w *workspace) write(j *job) error {
 	return rundir.WriteJSON(filepath.Join(w.dir, runsDir, j.ID, askedFile), j)
 }
 
-// read reads the question of a run. The question of a run that was started on a command line comes
-// from its record.
+// read reads the job of a run. If the run was started on a command line, the job is made from the
+// record of the run.
 func (w *workspace) read(id string) (*job, error) {
 	none := fmt.Errorf("there is no run called %.100q", id)
 	if err := local(id); err != nil {
