@@ -90,8 +90,8 @@ type Effects struct {
 	Files []string `json:"files,omitempty"`
 }
 
-// Held is a predictor that is neither Of nor By, with its value, or a description of the values
-// averaged over.
+// Held is a predictor that is neither in Effects.Of nor Effects.By. It has the value of the
+// predictor, or a description of the values averaged over.
 type Held struct {
 	Name  string `json:"name"`
 	Value string `json:"value"`

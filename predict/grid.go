@@ -147,8 +147,8 @@ func (a *axis) has(row, k int) bool {
 // newGrid makes the rows for every combination of the values of the axes. With overData, each
 // combination has all rows of the table, which supply the values of the other predictors. If
 // overData is false, other numeric predictors have their mean values, and each combination has a
-// row for every combination of labels of the other predictors. fixed holds predictors with one
-// value.
+// row for every combination of labels of the other predictors. The argument fixed holds predictors
+// with one value each.
 func newGrid(seen *table.Table, variables []Variable, axes, fixed []*axis, overData bool) (*grid, error) {
 	chosen := map[string]bool{}
 	for _, a := range slices.Concat(axes, fixed) {

@@ -46,8 +46,8 @@ func someResponses(n int, sd float64) []float64 {
 	return y
 }
 
-// TestLeaveOneOutOfAMean compares with a closed form: without row i the posterior variance of the
-// mean is 1/(n−1).
+// TestLeaveOneOutOfAMean compares leave-one-out predictions with a closed form: without row i the
+// posterior variance of the mean is 1/(n−1).
 func TestLeaveOneOutOfAMean(t *testing.T) {
 	y := someResponses(30, 1)
 	rows := normalMean(y, 8000)
