@@ -149,8 +149,8 @@ func (f *fitting) predictive() (list []PredictiveBin) {
 	return list
 }
 
-// quantiles returns, for each of some ascending shares, the smallest value that at least this share
-// of the values does not exceed. It reorders values.
+// quantiles returns, for each of the ascending shares, the smallest value v such that at least this
+// share of the values is at most v. It reorders values.
 func quantiles(values []float64, shares ...float64) (list []float64) {
 	from := 0
 	for _, share := range shares {

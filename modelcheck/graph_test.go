@@ -84,8 +84,8 @@ func nodes(n int, random *rand.Rand) []modelcheck.Column {
 }
 
 // The test first checks 20 tables drawn from linear graphs. All but three must be called good. If 4
-// percent of such tables have a finding, this fails with a probability of 0.7 percent. It then
-// spoils one column in several ways, and requires the finding that describes each way.
+// percent of such tables have a finding, this fails with a probability of 0.7 percent. The test
+// then spoils one column in several ways, and requires the finding that describes each way.
 func TestGraph(t *testing.T) {
 	random := rand.New(rand.NewPCG(7, 8))
 	good := 0

@@ -221,8 +221,9 @@ type response struct {
 	kind     Kind
 	rowNames RowNames
 	rows     []int // indices in the table of the rows of y; nil for all rows
-	// For categories without an order, y is the indicator of category, and order [n] numbers the
-	// categories of the rows. For other responses order is nil.
+	// For categories without an order, y is 1 in the rows of the category with this number and 0 in
+	// other rows, and order [n] numbers the categories of the rows. For other responses order is
+	// nil.
 	category int
 	order    []float64
 	// residual is the posterior mean of the centred residual of each row.
@@ -263,8 +264,9 @@ func (r *response) names(rows []int) string { return r.rowNames.list(r.inTable(r
 // sample is a response, observed or replicated, under one posterior draw.
 type sample struct {
 	y, mean []float64
-	// r holds residuals divided by the standard deviation. centred holds r less its median. clipped
-	// holds centred divided by its spread and limited to ±3, and is then scaled to mean square 1.
+	// The slice r holds residuals divided by the standard deviation, and centred holds r less its
+	// median. The slice clipped holds centred divided by its spread, limited to ±3, and then scaled
+	// to mean square 1.
 	r, centred, clipped []float64
 	scale               float64 // the spread of r
 	scratch             []float64
@@ -350,9 +352,9 @@ type responseBlock struct {
 	seen, drawn         *sample
 }
 
-// run draws from the posterior and compares the statistics, until no family can have a finding.
-// draw writes the mean, the standard deviation and the replicate of the rows of response j. run
-// returns the error of ctx.
+// run draws from the posterior and compares the statistics, until no family can have a finding. The
+// function draw writes the mean, the standard deviation and the replicate of the rows of response
+// j. run returns the error of ctx.
 func (c *checks) run(ctx context.Context, draw func(d, j int, mean, sd, replicate []float64)) error {
 	for _, check := range c.list {
 		for place := range drawsAtOnce {

@@ -153,8 +153,9 @@ func nearConstant(c Column, rows RowNames) []Finding {
 	}}
 }
 
-// Separation lowers the verdict if there are at least separationRows rows, and at least
-// separationRarer rows with the rarer outcome. With fewer rows it is common by chance.
+// Separation of the responses 0 and 1 lowers the verdict if there are at least separationRows rows,
+// and at least separationRarer rows with the rarer response. With fewer rows, separation is common
+// by chance.
 const (
 	separationRows  = 30
 	separationRarer = 5
