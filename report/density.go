@@ -50,9 +50,9 @@ func density(values []float64) (x, y []float64) {
 	return x, y
 }
 
-// together replaces groups of sorted values whose range is less than the argument apart by their
-// mean. It returns the mean and the number of values of each group. If apart is a sixteenth of the
-// bandwidth of a kernel estimate, each kernel changes by less than a thousandth.
+// together divides sorted values into groups, so that the range of each group is less than the
+// argument apart. It returns the mean and the number of values of each group. If apart is a
+// sixteenth of the bandwidth of a kernel estimate, each kernel changes by less than a thousandth.
 func together(sorted []float64, apart float64) (means, counts []float64) {
 	for from := 0; from < len(sorted); {
 		to := from

@@ -11,8 +11,8 @@ import (
 	"github.com/transdim/vti/internal/picture"
 )
 
-// The largest numbers of bars, models, densities, and predictors in a picture of pairs, that a
-// reader can distinguish.
+// The largest numbers that a reader can distinguish: of bars, of models, of densities, and of
+// predictors in a picture of pairs.
 const (
 	mostBars      = 40
 	mostModels    = 20
