@@ -56,7 +56,8 @@ type Column struct {
 	Genotype bool
 
 	// defect is the reason why the column cannot be used, which Lookup returns as an error. If the
-	// defect is a mixture of numbers and texts, labels is the column with all cells as labels.
+	// defect is a mixture of numbers and texts, the field labels is the column with all cells as
+	// labels.
 	defect error
 	labels *Column
 }

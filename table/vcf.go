@@ -40,8 +40,8 @@ func cutVCF(path string) (base string, ok bool) {
 	return "", false
 }
 
-// readVCF makes a table of a VCF file, compressed or not, and the text of a .fam file. It holds one
-// line of the file at a time.
+// readVCF makes a table of a VCF file, compressed or not, and the text of a .fam file. It holds
+// only one line of the file in memory at a time.
 func readVCF(path string, file io.Reader, fam []byte, region Region) (*Table, error) {
 	if !strings.EqualFold(path[len(path)-len(".vcf"):], ".vcf") {
 		unpacked, err := gzip.NewReader(bufio.NewReader(file)) // reads bgzip too, whose blocks are gzip files
