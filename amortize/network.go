@@ -173,8 +173,9 @@ func (c conditional) logModel(codes *Node) *Node {
 	return c.models.Given(c.context, c.logMass).LogProb(c.ctx.In(evaluate.ModelScope), codes)
 }
 
-// flowGiven returns the flow anchored at the quadratic approximation of each problem or, if each
-// model has a separate approximation, of the model in each row of codes.
+// flowGiven returns the flow that starts from the quadratic approximation of each problem. If each
+// model has a separate approximation, row b starts from the approximation of the model in row b of
+// codes.
 func (c conditional) flowGiven(codes *Node) *cosmic.Flow {
 	if c.precision == nil {
 		return c.flow
