@@ -20,9 +20,9 @@ import (
 // HbmFormula is the formula of the regressions in studies of vti hbm.
 const HbmFormula = "y ~ x + (1 | g)"
 
-// Hbm draws hierarchical regressions with intercepts that vary by group from the priors of vti hbm.
-// Priors scaled by the mean and the standard deviation of a continuous response use 0 and 1
-// instead.
+// Hbm draws, from the priors of vti hbm, hierarchical regressions whose intercepts vary by group.
+// In priors that refer to the mean and the standard deviation of a continuous response, 0 and 1
+// replace them.
 type Hbm struct {
 	// Device is the device that computes the answers.
 	Device *gpu.Device
