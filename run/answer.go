@@ -15,8 +15,8 @@ import (
 // Question holds the settings of the training and the certificates of a run.
 type Question struct {
 	// Fit configures training, as returned by [Training.Configure]. If its field FirstRound is set,
-	// [vti.Solve] chooses the amount of work. If FirstRound is 0, the run trains for Steps steps
-	// and certifies once.
+	// [vti.Solve] chooses the amount of work. If FirstRound is 0, the run trains for Fit.Steps
+	// steps and certifies once.
 	Fit vti.Config
 	// Untrained requests a certificate of the starting point of Fit, without training.
 	Untrained bool
