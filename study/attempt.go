@@ -25,8 +25,8 @@ type worker struct {
 	cores    int    // number of cores of each task
 }
 
-// do runs a task and moves its files to their place in the study. It returns an error, and leaves
-// the files there unchanged, if the task could not be brought to an end.
+// do runs a task and moves its files to the directory of the task in the study. If the task could
+// not be brought to an end, do returns an error and does not change this directory.
 func (w *worker) do(ctx context.Context, t Task) (State, *Record, error) {
 	dir := filepath.Join(w.dir, t.Name)
 	if err := os.MkdirAll(filepath.Join(dir, "out"), 0o755); err != nil {

@@ -39,7 +39,7 @@ func ParseShard(text string) (Selection, error) {
 var schedulerVariables = []string{"SLURM_ARRAY_TASK_ID", "JOB_COMPLETION_INDEX"}
 
 // FromScheduler returns the index of this process in an array job, and the environment variable
-// that holds it. found is false outside of array jobs.
+// that holds it. The result found is false outside of array jobs.
 func FromScheduler() (index int, variable string, found bool, err error) {
 	for _, variable := range schedulerVariables {
 		text, set := os.LookupEnv(variable)
