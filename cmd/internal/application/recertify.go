@@ -27,7 +27,8 @@ type Recertification struct {
 
 // Again returns the function of a [Command] that certifies runs with records of type R again. The
 // argument flags lists which of the flags --certify-draws, --chain-groups, --chains and --rounds
-// apply to these runs; another of them is an error. The function task returns the task for a run.
+// apply to these runs; it is an error to give another of these flags. The function task returns the
+// task for a run.
 func Again[R interface {
 	*T
 	cli.Record

@@ -79,7 +79,8 @@ func (w *workspace) files() []string {
 	return apply.To(w.tables(), func(name string) string { return path.Join(tablesDir, name) })
 }
 
-// hasTable returns an error unless the workspace has a table with the name that is a regular file.
+// hasTable returns an error unless the workspace has a table called name. Only regular files are
+// tables.
 func (w *workspace) hasTable(name string) error {
 	if !slices.Contains(w.tables(), name) {
 		return fmt.Errorf("there is no table called %.100q", name)

@@ -11,7 +11,8 @@ import (
 )
 
 // PrintAnswer prints the answer of a run as text: a sentence with the answer, the basis of its
-// verdict, and the paths of the files. The function asked, if not nil, prints the question.
+// verdict, and the paths of the files. The function asked, if not nil, prints a summary of the
+// problem.
 func (a *App) PrintAnswer(dir string, page report.Page, asked func()) error {
 	if err := page.Print(a.Text, dir); err != nil {
 		return err
