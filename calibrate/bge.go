@@ -19,8 +19,9 @@ const (
 	BGeScale   = 0.5
 )
 
-// drawBGe draws the values of a node given the effects of its parents, and returns them with the
-// weights of the effects. The argument numbers is the number of numeric parents.
+// drawBGe draws the column of a node and its regression weights. The argument effects holds the
+// columns of the regression (see [MixedColumn.Effects]). The argument numbers is the number of
+// numeric parents.
 func drawBGe(effects [][]float64, numbers, rows int, random *rand.Rand) (column, weights []float64) {
 	shape := (BGeDegrees + float64(numbers) + 1) / 2
 	sigma := math.Sqrt(BGeScale / 2 / distuv.Gamma{Alpha: shape, Beta: 1, Src: random}.Rand())

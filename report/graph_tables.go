@@ -118,9 +118,9 @@ func effectsPicture(name, title, subject string, rows []picture.Row) *picture.Pi
 	return p
 }
 
-// totals returns a table of all total effects, and a table of the changes in total effects whose
-// cause or response is categorical. The effects that the user asked for come first, then all other
-// effects, the most probable first.
+// totals returns a table of all total effects. It also returns a table of effects of and on
+// categories: changes in the mean or the probability of a column. The effects that the user asked
+// for come first, then all other effects, the most probable first.
 func (v *discovery) totals() (t, changes *document.Table) {
 	r := v.result
 	all := slices.SortedStableFunc(slices.Values(r.Effects), func(a, b dag.Effect) int { return cmp.Compare(b.Prob, a.Prob) })

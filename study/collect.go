@@ -261,8 +261,8 @@ func (c *collector) write(name string, row []cell) error {
 	return w.add(row)
 }
 
-// declare makes the columns of the settings. The type of a column holds all values of the setting
-// in the plan, so that it is the same in every table.
+// declare makes the columns of the settings. The type of a column can hold all values of the
+// setting in the plan, so that it is the same in every table.
 func (p *Plan) declare(w *spool) {
 	w.declare("task", columnar.Int64)
 	for _, s := range p.Task(0).Settings {

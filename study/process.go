@@ -24,8 +24,8 @@ type Launcher struct {
 	Seeded func(command string) bool
 }
 
-// answered are the exit statuses with which vti has an answer: 0 if the answer is trusted, 3 if it
-// is not.
+// answered are the exit statuses with which vti has an answer: 0 if the answer is trusted or
+// doubtful, 3 if it must not be used.
 var answered = []int{0, 3}
 
 // longestError is the length in bytes of the part of standard error that is kept.

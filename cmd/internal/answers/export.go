@@ -232,8 +232,8 @@ func (e *exporter) posterior() error {
 	return nil
 }
 
-// variable is an array of the posterior. It holds the columns of draws whose names differ only in
-// the label in brackets.
+// variable is an array in the group posterior of InferenceData. It holds the columns of draws whose
+// names differ only in the label in brackets.
 type variable struct {
 	name    string
 	labels  []string // labels of the columns; nil for a single number
