@@ -61,6 +61,8 @@ func TestCompareCommand(t *testing.T) {
 	again := vtiCommand(t, "compare", "exact", "run", "--out", "a")
 	assert.Equal(t, shell.StatusUsage, again.status)
 	assert.Contains(t, again.stderr, "a already holds a comparison")
+	require.NoError(t, os.WriteFile("comparison.json", []byte("{}"), 0o600))
+	mustRun(t, "compare", "exact", "run") // into a new directory, whatever this one holds
 	over := vtiCommand(t, "compare", "exact", "run", "--out", "run")
 	assert.Equal(t, shell.StatusUsage, over.status)
 	assert.Contains(t, over.stderr, "run already holds a run")

@@ -144,8 +144,12 @@ func (r *Regression) Infer(ctx gocontext.Context, device *gpu.Device, cfg InferR
 	if err := r.fillTraining(ctx, result, posterior); err != nil {
 		return nil, err
 	}
-	if r.Trains() {
-		return result, plates.answer(ctx, posterior, cfg.Certify, result, clock)
+	if !r.Trains() {
+		return result, r.answerIntegral(ctx, result, clock)
 	}
-	return result, r.answerIntegral(ctx, result, clock)
+	sample, err := plates.certify(ctx, posterior, cfg.Certify, result)
+	if err != nil {
+		return nil, err
+	}
+	return result, r.finishInfer(result, sample, clock)
 }

@@ -86,7 +86,11 @@ func (r *Regression) RunFamily(ctx gocontext.Context, device *gpu.Device, cfg Fa
 	if err := r.fillTraining(ctx, result, posterior); err != nil {
 		return nil, err
 	}
-	return result, plates.answer(ctx, posterior, cfg.Certify, result, clock)
+	sample, err := plates.certify(ctx, posterior, cfg.Certify, result)
+	if err != nil {
+		return nil, err
+	}
+	return result, r.finishFamily(ctx, result, sample, clock)
 }
 
 // fillTraining writes the numbers that describe a trained family to a result.
@@ -206,28 +210,24 @@ func (p *PlateModel) root() *hbm.Plate {
 	return p.rows
 }
 
-// answer certifies a posterior, and fills in and writes the result.
-func (p *PlateModel) answer(ctx gocontext.Context, posterior *hbm.Posterior, certify hbm.CertifyConfig, result *Result, clock *run.Clock) error {
-	r := p.regression
-	c, err := posterior.Certify(ctx, certify)
+// certify certifies a posterior, writes the answer to result, and returns the draws behind it.
+func (p *PlateModel) certify(ctx gocontext.Context, posterior *hbm.Posterior, cfg hbm.CertifyConfig, result *Result) (*posteriorSample, error) {
+	c, err := posterior.Certify(ctx, cfg)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	sample, err := p.sample(ctx, c.Sample, nil, c.Weight, c.ESS, *result.Seed)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	certificate := &vti.Certificate{Verdict: c.Verdict, KHat: c.KHat, ESS: c.ESS, Draws: c.Draws, ModelsChecked: 1, Reasons: c.Reasons, LogEvidence: c.LogEvidence, LogEvidenceSE: c.LogEvidenceSE}
-	if err := r.fill(ctx, result, certificate, sample); err != nil {
-		return err
-	}
-	return r.finishFamily(ctx, result, sample, c.ESS, clock)
+	return sample, p.regression.fill(ctx, result, certificate, sample)
 }
 
-// finishFamily compares an answer of ess effective draws with the answer by integrals, if there is
-// one, and writes the result.
-func (r *Regression) finishFamily(ctx gocontext.Context, result *Result, sample *posteriorSample, ess float64, clock *run.Clock) error {
-	if err := r.compareExact(ctx, ess, result); err != nil {
+// finishFamily compares an answer with the answer by integrals, if there is one, and writes the
+// result.
+func (r *Regression) finishFamily(ctx gocontext.Context, result *Result, sample *posteriorSample, clock *run.Clock) error {
+	if err := r.compareExact(ctx, result); err != nil {
 		return err
 	}
 	clock.Certified()

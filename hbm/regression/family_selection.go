@@ -81,12 +81,12 @@ func (r *Regression) runSelection(ctx gocontext.Context, device *gpu.Device, pla
 		}
 		clock.Trained()
 		result := r.newResult(device, cfg.Fit.Seed, cfg.Fit.Family.String(), cfg.Dir)
-		sample, ess, err := r.openSelection(ctx, device, trained.Beginning(), cfg, r.nesting(), result)
+		sample, err := r.openSelection(ctx, device, trained.Beginning(), cfg, r.nesting(), result)
 		if err != nil {
 			return nil, err
 		}
 		result.Steps = trained.Steps()
-		return result, r.finishFamily(ctx, result, sample, ess, clock)
+		return result, r.finishFamily(ctx, result, sample, clock)
 	}
 	answer, err := training.Ask(ctx, device, s.target, clock, run.Question{
 		Fit: training.Configure(s.fit, r.logJacobian), Certify: vti.CertifyConfig{Draws: cfg.Certify.Draws, Until: cfg.Certify.Until, NoChains: true}, Status: cfg.Status,
@@ -104,7 +104,7 @@ func (r *Regression) runSelection(ctx gocontext.Context, device *gpu.Device, pla
 	if err != nil {
 		return nil, err
 	}
-	return result, r.finishFamily(ctx, result, sample, c.ESS, clock)
+	return result, r.finishFamily(ctx, result, sample, clock)
 }
 
 // fill writes a certificate to a result, and returns draws in the units of the table.
@@ -121,26 +121,25 @@ func (s *selected) fill(ctx gocontext.Context, device *gpu.Device, c *vti.Certif
 }
 
 // openSelection writes the answer of a family that was trained on simulated tables to a result, and
-// returns its draws with their effective number. The argument above is the nesting of groupings.
-func (r *Regression) openSelection(ctx gocontext.Context, device *gpu.Device, beginning *vti.Beginning, cfg FamilyRun, above [][]int, result *Result) (*posteriorSample, float64, error) {
+// returns its draws. The argument above is the nesting of groupings.
+func (r *Regression) openSelection(ctx gocontext.Context, device *gpu.Device, beginning *vti.Beginning, cfg FamilyRun, above [][]int, result *Result) (*posteriorSample, error) {
 	plates, err := r.amortized(above)
 	if err != nil {
-		return nil, 0, err
+		return nil, err
 	}
 	s, err := plates.selection(nil, cfg.Fit, cfg.Certify.Until)
 	if err != nil {
-		return nil, 0, err
+		return nil, err
 	}
 	s.fit.Begin, s.fit.Seed, s.fit.Resume = beginning, *result.Seed, false
 	posterior, err := vti.Open(ctx, device, s.target, s.fit)
 	if err != nil {
-		return nil, 0, err
+		return nil, err
 	}
 	c, err := posterior.Certify(ctx, vti.CertifyConfig{Draws: cmp.Or(cfg.Certify.Draws, openedDraws), Until: cfg.Certify.Until, NoChains: true})
 	if err != nil {
-		return nil, 0, err
+		return nil, err
 	}
 	result.Weights = posterior.Weights()
-	sample, err := s.fill(ctx, device, c, result)
-	return sample, c.ESS, err
+	return s.fill(ctx, device, c, result)
 }

@@ -34,7 +34,7 @@ func (r *Regression) inferSelection(ctx gocontext.Context, device *gpu.Device, c
 	if err != nil {
 		return nil, err
 	}
-	sample, _, err := r.openSelection(ctx, device, beginning, FamilyRun{Fit: cfg.Fit, Certify: cfg.Certify}, above, result)
+	sample, err := r.openSelection(ctx, device, beginning, FamilyRun{Fit: cfg.Fit, Certify: cfg.Certify}, above, result)
 	if err != nil {
 		return nil, err
 	}

@@ -252,3 +252,24 @@ func TestInferSelection(t *testing.T) {
 	}
 	require.GreaterOrEqual(t, trusted, 2)
 }
+
+// A family answers for Student responses by one grouping. A table in which the response is a square
+// of x is unlike the simulated tables, whatever its weights say.
+func TestInferFromUnlikeTables(t *testing.T) {
+	testkit.Slow(t)
+	opt := frame.Options{Formula: "y ~ x + (1 | g)", Response: likelihood.StudentKind}
+	trained := newRegression(t, frameOf(t, responses(likelihood.GaussianKind, 1, 10, 6), opt), Options{})
+	require.True(t, trained.Trains())
+	cfg := FamilyRun{Fit: hbm.Config{Family: hbm.PAVIE, Amortize: 16, Steps: 300}, Dir: t.TempDir()}
+	_, err := trained.RunFamily(t.Context(), open(t, gpu.CPU), cfg)
+	require.NoError(t, err)
+	random, text := rand.New(rand.NewPCG(7, 12)), "y,x,g\n"
+	for row := range 120 {
+		x := random.NormFloat64()
+		text += fmt.Sprintf("%g,%g,g%d\n", x*x+0.1*random.NormFloat64(), x, row%8)
+	}
+	got, err := newRegression(t, frameOf(t, text, opt), Options{}).Infer(t.Context(), open(t, gpu.CPU), InferRun{Model: cfg.Dir, Shape: trained.Shape()})
+	require.NoError(t, err)
+	require.NotEqual(t, vti.Trusted, got.Certificate.Verdict)
+	require.Contains(t, strings.Join(got.Certificate.Reasons, "\n"), "unlike those that were simulated for training")
+}

@@ -159,11 +159,10 @@ const (
 	tolerableSpread   = 0.1
 )
 
-// compareExact compares the answer of an approximation, which has ess effective draws, with
-// integrals from independent draws, if the regression needs no training ([Regression.Trains] is
+// compareExact compares the answer of an approximation with integrals from independent draws, if the regression needs no training ([Regression.Trains] is
 // false). It lowers the verdict if the two differ. Weights cannot show that no draw comes near a
 // part of the posterior. A mean-field family misses parts if effects depend on each other.
-func (r *Regression) compareExact(ctx gocontext.Context, ess float64, result *Result) error {
+func (r *Regression) compareExact(ctx gocontext.Context, result *Result) error {
 	if !r.integrable() {
 		return nil
 	}
@@ -189,7 +188,7 @@ func (r *Regression) compareExact(ctx gocontext.Context, ess float64, result *Re
 		lower("the log evidence differs from the exact integral by %.2g, more than its errors allow", difference)
 	}
 	draws := float64(len(sample.codes))
-	relative := math.Sqrt(1/math.Max(ess, 1) + 1/draws) // standard error of a mean, in standard deviations
+	relative := math.Sqrt(1/math.Max(float64(result.Certificate.ESS), 1) + 1/draws) // standard error of a mean, in standard deviations
 	want, got := slices.Concat(exact.Effects, exact.SDs), slices.Concat(result.Effects, result.SDs)
 	for k, w := range want {
 		// For a normal posterior, the relative error of a standard deviation is the variable

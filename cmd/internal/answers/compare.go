@@ -51,8 +51,10 @@ func compareRuns(a *shell.App, cmd *cobra.Command, all application.Registry, dir
 	if err != nil {
 		return err
 	}
-	if err := compare.Refuse(out); err != nil {
-		return err
+	if out != "" { // otherwise the directory is new
+		if err := compare.Refuse(out); err != nil {
+			return err
+		}
 	}
 	dir, release, err := rundir.Claim(out, "compare", time.Now(), append(compare.Files(), "inclusion.csv", "edges.csv", "estimates.csv", "terms.csv"))
 	if err != nil {
