@@ -159,9 +159,10 @@ const (
 	tolerableSpread   = 0.1
 )
 
-// compareExact compares the answer of an approximation with integrals from independent draws, if the regression needs no training ([Regression.Trains] is
-// false). It lowers the verdict if the two differ. Weights cannot show that no draw comes near a
-// part of the posterior. A mean-field family misses parts if effects depend on each other.
+// compareExact compares the answer of an approximation with integrals from independent draws, if
+// the regression needs no training ([Regression.Trains] is false). It lowers the verdict if the two
+// differ. Weights cannot show that no draw comes near a part of the posterior. A mean-field family
+// misses parts if effects depend on each other.
 func (r *Regression) compareExact(ctx gocontext.Context, result *Result) error {
 	if !r.integrable() {
 		return nil
