@@ -10,11 +10,11 @@ import (
 	"github.com/transdim/vti/internal/stream"
 )
 
-// The test draws fifty series, with changes, levels and noise from the prior of the model mean. The
-// posterior distribution function at the true number of changes, randomised between its two limits,
-// should be uniform: the Kolmogorov–Smirnov statistic of 50 uniform numbers exceeds 0.27 in 1 of
-// 1,000 sets. Central 90 percent intervals should contain the true standard deviation of the noise:
-// fewer than 39 of 50 do so in 1 of 300 sets.
+// The test draws fifty series, with changes, levels and noise from the prior of the model Mean, in
+// which the level changes. The posterior distribution function at the true number of changes,
+// randomised between its two limits, should be uniform: the Kolmogorov–Smirnov statistic of 50
+// uniform numbers exceeds 0.27 in 1 of 1,000 sets. Central 90 percent intervals should contain the
+// true standard deviation of the noise: fewer than 39 of 50 do so in 1 of 300 sets.
 func TestCalibrationOnSeriesFromThePrior(t *testing.T) {
 	const series, n = 50, 60
 	random := stream.Rand(11, "calibration")

@@ -27,7 +27,8 @@ type moments struct {
 	even            bool
 }
 
-// newMoments places nodes between events, which are sorted and lie in the window [from, to].
+// newMoments puts quadrature nodes between the events, which are sorted and lie in the window
+// [from, to].
 func newMoments(events []float64, from, to float64, nodes int, shape, exposure float64, even bool) *moments {
 	m := &moments{times: []float64{from}, logWeights: []float64{0}, counts: []int{0}, cells: []float64{from}, shape: shape, exposure: exposure, even: even}
 	x, w := make([]float64, nodes), make([]float64, nodes)

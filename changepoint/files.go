@@ -27,8 +27,8 @@ func (r *Result) write(dir string) error {
 }
 
 // writeDraws writes the draws as Parquet and CSV, if there is a run directory. Columns are numbered
-// by place and by segment; a draw with k changes uses the first k places and the first k+1
-// segments. The log density of a draw is the density with levels integrated out.
+// by place and by segment; a draw with k changes fills the columns of the first k places and of the
+// first k+1 segments. The log density of a draw has the levels integrated out.
 func (post *Posterior) writeDraws(dir string, list []draw, seed uint64) error {
 	most := 0
 	for _, d := range list {

@@ -29,8 +29,8 @@ type greenChain struct {
 	power float64
 }
 
-// segment returns the tempered log likelihood of [from, to) at a height, plus the log factor of its
-// length in the prior of places.
+// segment returns the tempered log likelihood of [from, to) at a height, plus the log of the factor
+// of this segment in the prior of places.
 func (c *greenChain) segment(from, to, height float64) float64 {
 	first, _ := slices.BinarySearch(c.p.times, from)
 	last, _ := slices.BinarySearch(c.p.times, to)
@@ -43,7 +43,7 @@ func (c *greenChain) prior(height float64) float64 {
 	return a*math.Log(b) - logsum.Gamma(a) + (a-1)*math.Log(height) - b*height
 }
 
-// step makes one of four moves: of a height or of a place, a birth or a death.
+// step makes one of four moves: it changes a height or a place, or proposes a birth or a death.
 func (c *greenChain) step() {
 	k := len(c.heights) - 1
 	low, high := c.places[0], c.places[k+1]

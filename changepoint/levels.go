@@ -28,9 +28,9 @@ type level struct {
 	slope float64 // change of the mean over the length of the whole series
 }
 
-// cumulated holds cumulated sums, entry i over the first i terms, in high and their rounding errors
-// in low. Without the errors, sums over the rows after a row that is larger by many powers of ten
-// would have no correct digits.
+// cumulated holds cumulated sums in the field high, and their rounding errors in the field low.
+// Entry i is the sum of the first i terms. Without the errors, sums over the rows after a row that
+// is larger by many powers of ten would have no correct digits.
 type cumulated struct{ high, low []float64 }
 
 func cumulate(count int, term func(i int) float64) cumulated {
@@ -109,7 +109,8 @@ type slopes struct {
 	slopeSD float64
 }
 
-// moments returns Σ(u−ū)² and Σ(u−ū)y of a segment, ū the mean time of its rows.
+// moments returns Σ(u−ū)² and Σ(u−ū)y of a segment whose rows have times u with mean ū and values
+// y.
 func (f slopes) moments(from, to int) (spread, product float64) {
 	n := float64(to - from)
 	u, y := f.u.between(from, to), f.y.between(from, to)

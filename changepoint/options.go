@@ -38,8 +38,8 @@ type Options struct {
 	// the mean rate of the whole table.
 	RateShape    float64 `json:"rate_shape,omitempty"`
 	RateExposure float64 `json:"rate_exposure,omitempty"`
-	// Spread, if not 0, replaces the standard deviation of the values in the priors, and 0 their
-	// mean.
+	// Spread, if not 0, replaces the standard deviation of the values in the priors. The mean of
+	// the values in the priors is then replaced by 0.
 	Spread float64 `json:"spread,omitempty"`
 	// Uneven makes NewProblem accept a series whose times are not evenly spaced. The prior of
 	// places ignores how far apart in time the rows are.

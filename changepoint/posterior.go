@@ -24,8 +24,8 @@ type Posterior struct {
 	// LogEvidences[k] is log p(data | k), and Probabilities[k] is p(k | data).
 	LogEvidences  []float64
 	Probabilities []float64
-	// Error bounds the effect of quadrature on p(k | data). It is computed from the change of p(k |
-	// data) with half the nodes.
+	// Error bounds the error of p(k | data) that quadrature causes. It is computed from the change
+	// of p(k | data) when half the nodes are left out.
 	Error float64
 
 	problem *Problem
@@ -38,8 +38,8 @@ type Posterior struct {
 	shares [][]float64
 }
 
-// Sums leave out nodes whose joint probability with any number of changes is at most
-// negligibleShare.
+// Sums over quadrature nodes leave out nodes whose joint probability with any number of changes is
+// at most negligibleShare.
 const negligibleShare = 1e-10
 
 // Posterior computes the posterior from sums over all numbers and places of changes. For n rows it
@@ -90,15 +90,16 @@ func (p *Problem) alone(ctx gocontext.Context, f family) ([]*node, error) {
 	return []*node{{recursion: r}}, err
 }
 
-// firstNodes is the number of nodes between neighbouring events at the start. mostPlaces is the
-// largest number of nodes in all: with 30 changes the sums over 6,000 nodes have 5·10⁸ terms.
+// firstNodes is the number of quadrature nodes between neighbouring events at the start. mostPlaces
+// is the largest number of nodes in all: with 30 changes the sums over 6,000 nodes have 5·10⁸
+// terms.
 const (
 	firstNodes = 2
 	mostPlaces = 6000
 )
 
 // placeError is the accepted difference of a probability between a quadrature and a quadrature with
-// half the nodes. It is a fiftieth of 0.005, the default standard error of sampling commands.
+// half the nodes. It is a fiftieth of 0.005, the default standard error of commands that sample.
 const placeError = 1e-4
 
 // eventPosterior doubles the number of nodes between events until all p(k | data) are stable, or
@@ -152,8 +153,8 @@ func (p *Problem) newPosterior(nodes []*node) *Posterior {
 // density on the working scale (mean 0, standard deviation 1).
 func (p *Problem) logJacobian() float64 { return -float64(len(p.y)) * math.Log(p.scale) }
 
-// both computes the backward sums of all nodes whose joint probability with some number of changes
-// is above negligibleShare. It drops the other nodes.
+// both computes the backward sums of all quadrature nodes whose joint probability with some number
+// of changes is above negligibleShare. It drops the other nodes.
 func (post *Posterior) both(ctx gocontext.Context) error {
 	if math.IsNaN(post.LogEvidence) || math.IsInf(post.LogEvidence, 0) {
 		return &run.Unanswerable{Err: fmt.Errorf("the log evidence is %g: the values are out of range", post.LogEvidence)}
@@ -177,7 +178,8 @@ func (post *Posterior) Expected() (mean float64) {
 	return mean
 }
 
-// Anywhere returns the probability of a change at each place, averaged over numbers of changes.
+// Anywhere returns the probability of a change at each candidate place, averaged over numbers of
+// changes.
 func (post *Posterior) Anywhere() []float64 {
 	curve := make([]float64, post.places.places())
 	for q, n := range post.nodes {
@@ -241,7 +243,7 @@ func (post *Posterior) sampleGiven(q, k int, random *rand.Rand) draw {
 	return d
 }
 
-// bounds returns the boundary numbers of the start, of the places, and of the end.
+// bounds returns the boundary numbers of the start, the places of changes, and the end.
 func (post *Posterior) bounds(places []int) []int {
 	return append(append([]int{0}, places...), post.places.places()+1)
 }

@@ -48,9 +48,9 @@ func subsets(n, k int, visit func(places []int)) {
 	choose(0, 1)
 }
 
-// The recursions agree with the sum over all sets of places, in the probabilities of numbers and
-// places of changes and in the evidences. The quadrature over the shared parameter agrees with a
-// finer one.
+// The evidences and the probabilities of numbers and places of changes, which recursions give,
+// agree with the sum over all sets of places. The quadrature over the shared parameter agrees with
+// a finer quadrature.
 func TestPosteriorIsThatOfAllPartitions(t *testing.T) {
 	y, _ := smallSeries()
 	counts := []float64{2, 0, 1, 5, 7, 4, 0, 1}

@@ -38,7 +38,7 @@ const fewestRows = 4
 // MostRows is the largest number of rows or events. The time of a run grows with its square.
 const MostRows = 20_000
 
-// wanted describes the contents of columns in errors.
+// wanted says, in error messages, which contents a column must have.
 const wanted = "numbers (times as decimal years, or days)"
 
 // NewProblem reads times and values from a table and checks them. Its errors name the cell.
@@ -121,8 +121,8 @@ func (p *Problem) readSeries(t *table.Table, values []float64) error {
 }
 
 // limit checks that the rows can hold the largest number of changes that the caller requested,
-// which is the argument asked. If it is 0, which stands for the default, and the default is too
-// large, limit lowers it.
+// which is the argument named asked. If asked is 0, the default is used, and limit lowers a default
+// that is too large.
 func (p *Problem) limit(t *table.Table, asked int) error {
 	n := len(p.y)
 	if most := n/p.Options.Shortest - 1; p.Options.MaxChanges > most {

@@ -34,11 +34,11 @@ type segments interface {
 // changes is a second index of the sums, so that it may have any prior.
 type recursion struct {
 	data segments
-	// forward[k][i] is the log of a sum over the k places before boundary i ≥ 1: the sum of the
-	// densities of the data up to i. It includes the weight of i.
+	// forward[k][i] is the log of the density of the data up to boundary i ≥ 1, summed over all
+	// sets of k places before i. It includes the weight of i.
 	forward [][]float64
-	// backward[k][i] is the log of a sum over the k places after boundary i ≤ N: the sum of the
-	// densities of the data after i. It is nil until the method both is called.
+	// backward[k][i] is the log of the density of the data after boundary i ≤ N, summed over all
+	// sets of k places after i. It is nil until the method both is called.
 	backward [][]float64
 	// logEvidence[k] is log p(data | k).
 	logEvidence []float64
@@ -137,7 +137,7 @@ func (r *recursion) best(k int) []int {
 	return places
 }
 
-// logDot returns log Σ exp(a_i + b_i), −Inf for empty a.
+// logDot returns log Σ exp(a_i + b_i), or −Inf for no terms.
 func logDot(a, b []float64) float64 {
 	largest := math.Inf(-1)
 	for i, x := range a {

@@ -51,7 +51,7 @@ type CertificateReport struct {
 	// Verdict is the verdict, and Basis the kind of computation that gave the answer.
 	Verdict vti.Verdict `json:"verdict"`
 	Basis   vti.Basis   `json:"basis"`
-	// Error bounds the effect of quadrature on the probability of any number of changes.
+	// Error bounds the error that quadrature causes in the probability of any number of changes.
 	Error Number `json:"quadrature_error"`
 	// Reasons explain a lowered verdict.
 	Reasons []string `json:"reasons,omitempty"`
@@ -156,8 +156,8 @@ func (post *Posterior) interval(i int) (from, to float64) {
 	return post.problem.times[i-1], post.problem.times[i]
 }
 
-// boundaryTime returns the time of boundary i. In a series it is the time of the first row after
-// it.
+// boundaryTime returns the time of boundary i. In a series this is the time of the first row after
+// the boundary.
 func (post *Posterior) boundaryTime(i int) Number {
 	if post.moments != nil {
 		return Number(post.moments.times[i])

@@ -59,7 +59,7 @@ func (p *Problem) unitTimes() []float64 {
 }
 
 // shared describes a parameter of all segments: its log prior density, the family of the rows given
-// its value, and the settings of the integral over it.
+// its value, and the settings of the integral over its values.
 type shared struct {
 	logPrior func(x float64) float64
 	family   func(x float64) family
@@ -71,14 +71,15 @@ const (
 	// tailNats is the depth below the maximum, in nats, at which a log density is negligible.
 	tailNats = 25
 	// quadratureError is the accepted difference, in nats, between the log integrals over all nodes
-	// and over every second node. The error of the sum over all nodes is about its square.
+	// and over every second node. The error of the sum over all nodes is about the square of this
+	// difference.
 	quadratureError = 0.003
 	// mostNodes is the number of nodes at which a quadrature that does not converge stops.
 	mostNodes = 400
-	// scanDistance is the distance of neighbouring first nodes in units of the shared parameter. In
-	// a short range the distance is the length of the range divided by scanPoints. The density may
-	// have two modes: one where nearly all variation is noise, and one where every few rows are a
-	// segment.
+	// scanDistance is the distance between neighbouring points of the first search for modes, in
+	// units of the shared parameter. In a short range it is the length of the range divided by
+	// scanPoints. The density may have two modes: one where nearly all variation is noise, and one
+	// where every few rows are a segment.
 	scanDistance, scanPoints = 0.3, 12
 )
 
@@ -131,7 +132,8 @@ func (p *Problem) rows(f family) rows {
 	return rows{family: f, count: len(p.y), shortest: p.Options.Shortest, even: p.Options.Places == Spaced}
 }
 
-// noise returns the shared parameter log σ of levels and lines, where σ is the noise scale.
+// noise describes the shared parameter log σ of segments with a level or a line, where σ is the
+// standard deviation of the noise.
 func (p *Problem) noise(s *sums) shared {
 	prior := distuv.Normal{Mu: math.Log(noiseMedian), Sigma: noiseSD}
 	// Rounded values cannot show less noise than the rounding errors.
@@ -157,9 +159,10 @@ func (p *Problem) noise(s *sums) shared {
 	return out
 }
 
-// leastNoise returns a lower bound of log σ at a mode, for levels and lines. Second differences of
-// rows that no change affects are noise with standard deviation √6 σ. If MaxChanges changes may
-// affect all second differences, the bound is six prior standard deviations below the prior median.
+// leastNoise returns a lower bound of log σ at a mode, for segments with a level or a line. Second
+// differences of rows that no change affects are noise with standard deviation √6 σ. If MaxChanges
+// changes may affect all second differences, the bound is six prior standard deviations below the
+// prior median.
 func (p *Problem) leastNoise() float64 {
 	var squares []float64
 	for i := 2; i < len(p.y); i++ {

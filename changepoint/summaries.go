@@ -43,7 +43,8 @@ func (post *Posterior) summariseGiven(k int, random *rand.Rand) Given {
 	return g
 }
 
-// moment returns the time of the t-th of n evenly spaced points, and the last boundary up to it.
+// moment returns the time of the t-th of n evenly spaced times, and the last boundary up to this
+// time.
 func (post *Posterior) moment(t, n int) (time float64, boundary int) {
 	p := post.problem
 	if post.moments != nil {
