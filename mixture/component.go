@@ -5,12 +5,13 @@ import (
 	"slices"
 )
 
-// component is one component of a mixture, or a cluster of rows, for which weight is ignored.
+// component is one component of a mixture, or a cluster of rows, whose field weight is ignored.
 // Parameters are on the working scale, on which a column has midrange 0 and range 1. The family
 // determines which parameters are used.
 type component struct {
 	weight float64
-	// mean is the location: the rate of counts, and with several columns the location in the first.
+	// mean is the location, or the rate of counts. With several columns it is the location in the
+	// first column.
 	mean float64
 	// variance is the square of the scale, for families with a scale.
 	variance float64
@@ -18,8 +19,8 @@ type component struct {
 	vector *vector
 }
 
-// state is a mixture: its components in the order of their means, and the parameters β of their
-// prior, if the family has β.
+// state is a mixture: its components in the order of their means, and the parameters β of the prior
+// of components, if the family has such parameters.
 type state struct {
 	components []component
 	beta       []float64

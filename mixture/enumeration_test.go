@@ -78,8 +78,9 @@ func (p *Problem) enumerate(betas, variances grid) (probability [3]float64) {
 	return probability
 }
 
-// overTwo returns Σ bySet[S] bySet[all rows but S] over all sets S of rows. It computes twice the
-// sum over the sets S that contain the first row.
+// overTwo returns Σ bySet[S] bySet[all rows but S] over all sets S of rows. The bits of the index S
+// are the rows of the set. overTwo computes twice the sum over the sets S that contain the first
+// row.
 func overTwo(bySet []byNode) (sum byNode) {
 	all := len(bySet) - 1
 	for set := 1; set < len(bySet); set += 2 {

@@ -40,8 +40,8 @@ func (f *Family) UnmarshalText(text []byte) error { return families.Unmarshal(te
 
 // family is the distribution of the rows of a component, and the prior of its parameters.
 type family interface {
-	// logHyper returns the log prior density of β, and logPrior the log prior density of a
-	// component given β.
+	// logHyper returns the log density of the prior of β, which are parameters of the prior of
+	// components. logPrior returns the log prior density of a component given β.
 	logHyper(beta []float64) float64
 	logPrior(c component, beta []float64) float64
 	// draw draws a component from its prior.
@@ -87,8 +87,8 @@ type proposal interface {
 	log(u []float64) float64
 }
 
-// unitNumbers draws three numbers from Beta(2, 2), Beta(2, 2) and a uniform distribution. Families
-// without a variance ignore the third number.
+// unitNumbers draws the three numbers u from Beta(2, 2), Beta(2, 2) and a uniform distribution.
+// Families without a variance ignore the third number.
 type unitNumbers struct{}
 
 func (unitNumbers) draw(random *rand.Rand) []float64 {
@@ -109,7 +109,8 @@ func (unitNumbers) log(u []float64) float64 {
 // in others.
 func (p *Problem) neighbours() bool { return p.Options.Family != Multivariate }
 
-// pair draws two of count components or clusters, and returns them in the order of their means.
+// pair draws two components or clusters out of the given count, and returns them in the order of
+// their means.
 func pair(count int, mean func(j int) float64, random *rand.Rand) (left, right int) {
 	left, right = random.IntN(count), random.IntN(count-1)
 	if right >= left {

@@ -19,7 +19,8 @@ type chain struct {
 	p      *Problem
 	random *rand.Rand
 	state  state
-	// density[i] is p(y_i | state), and part[j][i] is the term of component j in this sum.
+	// density[i] is p(y_i | state), a sum over components, and part[j][i] is its term of component
+	// j.
 	density []float64
 	part    [][]float64
 	logLik  float64
@@ -229,8 +230,8 @@ func (c *chain) take(logLik float64) {
 // probability one half. All factors of the acceptance ratio but the likelihood cancel. A birth
 // draws the component from its prior, and its weight w from Beta(δ, kδ) with the concentration δ.
 // If k Dirichlet weights are multiplied by 1 − w, they are with w a draw of k+1 Dirichlet weights.
-// The k+1 places of the new component in the order cancel the probability 1/(k+1) that it is the
-// one to be removed.
+// The k+1 possible ranks of the new component cancel the probability 1/(k+1) that it is the one to
+// be removed.
 func (c *chain) birthOrDeath() {
 	k, s, o := c.state.size(), &c.state, c.p.Options
 	if c.random.IntN(2) == 0 {

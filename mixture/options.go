@@ -33,7 +33,8 @@ type Options struct {
 	// RateShape is 1 by default. RateExposure is by default RateShape divided by the mean count.
 	RateShape    float64 `json:"rate_shape,omitempty"`
 	RateExposure float64 `json:"rate_exposure,omitempty"`
-	// Range, if not 0, replaces the range of the columns in the priors, and 0 their midrange.
+	// Range, if not 0, replaces the range of the columns in the priors. The midrange of the columns
+	// in the priors is then replaced by 0.
 	Range float64 `json:"range,omitempty"`
 }
 

@@ -8,9 +8,10 @@ import (
 
 // splitOrMerge splits a cluster or merges two clusters with neighbouring means, each with
 // probability one half. Moves of single rows would take long to reach the same state. Parameters of
-// clusters are split and merged by the methods of the interface family. These need the share of the
-// left cluster in the weight. Since clusters have no weights, a split draws it from Beta(2, 2), and
-// a merge of clusters of n₁ and n₂ rows draws it from Beta(1+n₁, 1+n₂).
+// clusters are split and merged by the methods of the interface family. These methods need the
+// share of the left cluster in the weight of both. Since clusters have no weights, a split draws
+// this share from Beta(2, 2), and a merge of clusters of n₁ and n₂ rows draws it from Beta(1+n₁,
+// 1+n₂).
 func (s *partition) splitOrMerge() {
 	t := len(s.counts)
 	if s.random.IntN(2) == 0 {
@@ -38,7 +39,7 @@ func (s *partition) next(c int) int {
 	return at
 }
 
-// share returns the probability that a row of the cluster goes to left in a split.
+// share returns the probability that a row goes to the left cluster in a split.
 func (s *partition) share(u1 float64, row int, left, right component) float64 {
 	a := math.Log(u1) + s.p.family.logDensity(row, left)
 	b := math.Log(1-u1) + s.p.family.logDensity(row, right)
@@ -46,7 +47,7 @@ func (s *partition) share(u1 float64, row int, left, right component) float64 {
 }
 
 // logRatio returns the log acceptance ratio of a split of one of t clusters. member reports whether
-// a row belongs to the cluster, and inLeft whether it goes to the left part.
+// a row belongs to the cluster, and inLeft whether it goes to the left cluster.
 func (s *partition) logRatio(one, left, right component, u []float64, t int, member func(i int) bool, inLeft func(i int) bool) float64 {
 	o, f, log := s.p.Options, s.p.family, 0.0
 	n1, n2 := 0.0, 0.0
@@ -65,7 +66,7 @@ func (s *partition) logRatio(one, left, right component, u []float64, t int, mem
 		log -= f.logDensity(i, one)
 	}
 	if n1 == 0 || n2 == 0 {
-		return math.Inf(-1) // both parts must have rows
+		return math.Inf(-1) // both clusters must have rows
 	}
 	d := o.Concentration
 	// The probability of a partition into t clusters is a factor V(t) times a factor Γ(n+δ)/Γ(δ)

@@ -80,7 +80,7 @@ func (e *estimate) summarize() {
 	}
 }
 
-// kept is a draw of a chain that is stored.
+// kept is a stored draw of a chain.
 type kept struct {
 	state state
 	logP  float64
@@ -213,7 +213,8 @@ func (s *partition) round(length int) roundResult {
 	return r
 }
 
-// combined returns the precision-weighted mean of p(k | data) over both methods, with errors.
+// combined returns the precision-weighted mean of p(k | data) over both methods, and its standard
+// errors.
 func (s *Sample) combined() (probability, se []float64) {
 	precision := func(e *estimate) float64 {
 		total := 1e-12

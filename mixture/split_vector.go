@@ -200,8 +200,9 @@ func (f vectors) merge(left, right component) (one component, u []float64) {
 }
 
 // logJacobian returns the sum of the logs of three factors: w for the weights, where w is the
-// weight of one, |L| / √(u₁(1−u₁))^d for the means, and |S|^{(d+1)/2} / (u₁(1−u₁))^{d(d+1)/2} for
-// the covariances. Replacing Σ by S, given the difference of the means, has the factor 1.
+// weight of the component that is split, |L| / √(u₁(1−u₁))^d for the means, and |S|^{(d+1)/2} /
+// (u₁(1−u₁))^{d(d+1)/2} for the covariances. Replacing Σ by S, given the difference of the means,
+// has the factor 1.
 func (f vectors) logJacobian(one, _, _ component, u []float64) float64 {
 	d := float64(f.dim())
 	offset := u[1 : 1+f.dim()]

@@ -10,8 +10,9 @@ import (
 	"github.com/transdim/vti/internal/stream"
 )
 
-// students is the family of Student t components with known degrees of freedom. Locations and
-// squared scales have the priors and splits of means and variances of normal components.
+// students is the family of Student t components with known degrees of freedom. Locations have the
+// prior of normal means, and squared scales the prior of normal variances. Both are split like
+// means and variances of normal components.
 type students struct {
 	normals
 	constant float64 // the part of the log density that depends on the degrees of freedom only
@@ -22,7 +23,8 @@ func newStudents(y []float64, o Options) students {
 	return students{newNormals(y, o), logsum.Gamma((df+1)/2) - logsum.Gamma(df/2) - 0.5*math.Log(math.Pi*df)}
 }
 
-// update draws a precision factor of every row, given which it is normal, and then the parameters.
+// update draws a precision factor of every row, given which the row is normal, and then the
+// parameters.
 func (f students) update(c component, rows []int, beta []float64, random *rand.Rand) component {
 	n, sum, square, df := 0.0, 0.0, 0.0, f.o.DF
 	for _, i := range rows {
