@@ -10,16 +10,17 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// Conditionals is a distribution over sets of items, computed in plain Go (Schäfer and Chopin
-// 2013). An item that is frequent in the fitted draws has a logistic regression on the items before
-// it. Every other item, a coin, is a member independently of all items.
+// Conditionals is a distribution over sets of items (such as predictors), computed in plain Go
+// (Schäfer and Chopin 2013). It is fitted to draws of sets. An item that is frequent in these draws
+// has a logistic regression on the items before it. Every other item, called a coin, is in the set
+// independently of all items.
 type Conditionals struct {
 	items    []int32 // items with a regression, in order
 	place    map[int32]int
 	terms    []conditional
 	logOdds  []float64 // log odds of the coins, by item
-	base     float64   // log probability that no coin is a member
-	skip     []float64 // −Σ log(1 − p) over the probabilities p of the coins before each item; at the end of all coins
+	base     float64   // log probability that no coin is in the set
+	skip     []float64 // for each item, −Σ log(1 − p) over the coins before it, with inclusion probabilities p; last, the sum over all coins
 	members  []bool    // scratch of Draw
 	presence []bool    // scratch of LogProb
 }
@@ -35,8 +36,8 @@ type conditional struct {
 // Settings of the fit. Half and twice the values give the same answers
 // (docs/benchmarks/constants.md).
 const (
-	// mostRegressed is the largest number of items with a regression. leastShown is the smallest
-	// share of draws with an item for which the item gets a regression.
+	// mostRegressed is the largest number of items with a regression. Only an item that at least
+	// the share leastShown of the draws contain gets a regression.
 	mostRegressed = 200
 	leastShown    = 0.003
 	// mostRegressors is the largest number of regressors of an item: the items with the largest
@@ -106,7 +107,7 @@ func (c *Conditionals) setCoins(counts, guess, least []float64, n float64) {
 
 func (c *Conditionals) fit(draws [][]int32, counts []float64) {
 	k, n := len(c.items), float64(len(draws))
-	rows := tally{index: map[string]int{}} // different draws as lists of places
+	rows := tally{index: map[string]int{}} // different draws as lists of positions in the field items
 	together := make([]float64, k*k)
 	var row []int
 	for _, set := range draws {

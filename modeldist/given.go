@@ -9,11 +9,12 @@ import (
 // Given returns the distribution q(m | D) given a context vector for each row of a batch, for
 // example a summary of a data set D. context [B, C] is an input of the network if the configuration
 // has a Context of C numbers, and nil otherwise. logMass [R, M] float64 holds log weights of all
-// models in lexicographic order of their codes, not normalised; nil stands for equal weights. An
-// untrained network has the conditionals of these weights, and its outputs are added to their
-// logarithms. R divides B: the first B/R rows of the batch have the first row of logMass, the next
-// B/R rows the second row, and so on. The returned distribution can be used only in the computation
-// graph of these nodes. It shares the variables of a.
+// models in lexicographic order of their codes, not normalised; nil stands for equal weights. The
+// distribution with these weights has a conditional probability for each outcome. The network adds
+// its outputs, which are zero before training, to the logarithms of these probabilities. R divides
+// B: the first B/R rows of the batch have the first row of logMass, the next B/R rows the second
+// row, and so on. The returned distribution can be used only in the computation graph of these
+// nodes. It shares the variables of a.
 func (a *Autoregressive) Given(context, logMass *graph.Node) *Autoregressive {
 	conditioned := *a
 	conditioned.context, conditioned.logMass = context, logMass

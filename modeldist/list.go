@@ -17,8 +17,8 @@ import (
 
 // ListConfig sizes a [List]. The zero value is ready for use.
 type ListConfig struct {
-	// LogOdds holds the initial log odds of each item to be a member, which are finite. nil means 0
-	// for all items.
+	// LogOdds holds, for each item, the initial log odds that the item is in the list. They are
+	// finite. nil means 0 for all items.
 	LogOdds []float64
 	// Active is the number of active items, the first ones in the order of items. Only their log
 	// odds depend on the members before them. 0 means all items, up to 512.

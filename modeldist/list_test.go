@@ -73,8 +73,8 @@ func (c listCase) logProbs(t testing.TB, ctx *context.Context) []float64 {
 	return logProbs
 }
 
-// listShapes are sizes of lists, up to the smallest possible. Log odds of the active items depend
-// on the members before them; 0 stands for all items.
+// listShapes are sizes of spaces of lists, down to the smallest possible size. The field active is
+// the number of items whose log odds depend on the members before them; 0 stands for all items.
 var listShapes = []struct{ items, slots, active int }{{5, 3, 0}, {5, 3, 2}, {6, 2, 1}, {4, 4, 3}, {3, 1, 2}, {1, 1, 0}}
 
 func TestListSumsToOneAndSamples(t *testing.T) {

@@ -11,18 +11,18 @@ import (
 )
 
 // Neighbours is a distribution over sets of items near given sets, the centres, computed in plain
-// Go. A draw chooses a centre at random, leaves out each of its members with probability leftOut,
-// and adds other items independently. It complements a distribution fitted to draws, in which
-// details of the draws are lost.
+// Go. A draw chooses a centre at random, leaves out each item of the centre with probability
+// leftOut, and adds other items independently. Neighbours complements a distribution fitted to
+// draws, in which details of the draws are lost.
 type Neighbours struct {
 	centres [][]int32
 	with    map[int32][]int // for each item, the distinct centres that contain it
 	logOdds []float64       // log odds that an item is added, by item
 	base    float64         // log probability that nothing is added to an empty set
-	// constant holds, for each distinct centre, its log probability plus the difference from base
-	// of the log probability that all its members are left out and nothing is added.
+	// constant holds, for each distinct centre, its log probability, plus the log probability that
+	// the draw leaves out all items of the centre and adds nothing, less base.
 	constant []float64
-	skip     []float64 // −Σ log(1 − p) over the probabilities p of adding the items before each item; at the end over all
+	skip     []float64 // for each item, −Σ log(1 − p) over the items before it, added with probabilities p; last, the sum over all items
 	terms    []float64 // scratch of LogProb
 }
 
@@ -36,8 +36,9 @@ const (
 	mostAdded = 0.2
 )
 
-// NewNeighbours returns the distribution around centres, which are ascending sets of items. An item
-// is added with half of its probability equal for all items and half proportional to its weight.
+// NewNeighbours returns the distribution around centres, which are ascending sets of items. The
+// probability that an item is added is the sum of two halves: one is equal for all items, and one
+// is proportional to the weight of the item.
 func NewNeighbours(centres [][]int32, weights []float64) *Neighbours {
 	if len(centres) == 0 {
 		panic("modeldist.NewNeighbours: got no centres")
@@ -89,7 +90,7 @@ func (n *Neighbours) LogProb(set []int32) float64 {
 	logProb := n.base
 	for _, item := range set {
 		logProb += n.logOdds[item]
-		kept := math.Log1p(-leftOut) - math.Log(leftOut) - n.logOdds[item] // the member is kept, not left out or added
+		kept := math.Log1p(-leftOut) - math.Log(leftOut) - n.logOdds[item] // the item of a centre is kept, instead of left out and counted as added
 		for _, k := range n.with[item] {
 			n.terms[k] += kept
 		}
