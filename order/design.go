@@ -78,8 +78,8 @@ const leastRest = 1e-14
 var errExact = errors.New("a model explains the values without any noise: want values with noise")
 
 // newFit computes the closed forms of the model with the given columns. The log evidence is
-// relative to a model without columns whose total sum of squares is scale. For models of
-// differences, scale comes from the values, as for the other models.
+// relative to a model without columns whose total sum of squares is the argument scale. For models
+// of differences, scale comes from the values, as for the other models.
 func (d *design) newFit(columns []int, scale float64) (*fit, error) {
 	if !(d.total > leastRest*scale) {
 		return nil, errExact

@@ -1,5 +1,5 @@
 // Package order infers the order of a model: how many earlier rows an autoregression depends on,
-// the degree of a polynomial, or the number and positions of the knots of a spline.
+// the degree of a polynomial, or the number and places of the knots of a spline.
 //
 // A model is an order p; its parameters are an intercept, p coefficients and the noise.
 // Coefficients have Zellner's unit-information prior (g equal to the number of rows; Kass and
@@ -7,7 +7,7 @@
 // share. Evidences then have a closed form (Liang et al. 2008, equation 6), and the answer is the
 // exact sum over all models. A model with a unit root is an autoregression of the differences of
 // the values. A spline is a polynomial plus truncated powers at its knots (Denison, Mallick and
-// Smith 1998). Its models are the subsets of the candidate positions, which are enumerated.
+// Smith 1998). Its models are the subsets of the candidate places of knots, which are enumerated.
 //
 //	t, err := table.ReadFile("series.csv")
 //	// handle err

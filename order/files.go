@@ -33,9 +33,9 @@ func (r *Result) write(dir string) error {
 }
 
 // writeDraws writes the draws of models and parameters as Parquet and CSV, if there is a run
-// directory. The densities in the files are of models, with parameters integrated out. A spline
-// with k knots uses the first k columns of places of knots, and the first k columns of coefficients
-// of truncated powers, which are powers of the time scaled to [−1, 1].
+// directory. The densities in the files are probabilities of models, with parameters integrated
+// out. A spline with k knots fills the first k columns of places of knots, and the first k columns
+// of coefficients of truncated powers, which are powers of the time scaled to [−1, 1].
 func (post *posterior) writeDraws(cfg RunConfig) error {
 	p := post.problem
 	header := draws.Header{Kind: draws.IID, Cards: []int{len(post.orders)}, Sites: []string{"order"}, DensityScale: "parameters integrated out", Seed: cfg.Seed}

@@ -31,8 +31,9 @@ func (p *Problem) autoregressions(values []float64) error {
 	return p.addModels(newDesign(differences, change, func(i, j int) float64 { return values[most+i-j-1] - values[most+i-j-2] }), 1)
 }
 
-// addModels adds the models of all orders from least on, which have the first columns of a design:
-// none for the order least. A least order of 1 stands for models of differences.
+// addModels adds the models of all orders from the argument least on. The model of order least has
+// no columns, and every further order adds the next column of the design. A least order of 1 stands
+// for models of differences.
 func (p *Problem) addModels(d *design, least int) error {
 	for order := least; order <= p.Options.MaxOrder; order++ {
 		f, err := d.newFit(rank.UpTo(order-least), p.levels.total)

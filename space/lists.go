@@ -10,9 +10,10 @@ import (
 	"github.com/gomlx/gomlx/pkg/core/graph"
 )
 
-// Lists is the space of subsets of at most k of p items, for k far below p. The code of a model is
-// the ascending list of its members: entry t is the t-th smallest member, an item from 0 to p−1, or
-// p if there are fewer members. Other codes are not models; see [Lists.Valid].
+// Lists is the space of subsets of at most k of p items (such as predictors), for k far below p.
+// The code of a model is the ascending list of its members: entry t is the t-th smallest member, an
+// item from 0 to p−1, or p if there are fewer members. Other codes are not models; see
+// [Lists.Valid].
 //
 // The coordinates of parameters belong to places in the list, not to items. The fixed coordinates,
 // which every model uses, come first, then k blocks of Width coordinates. Block t belongs to the
@@ -58,7 +59,7 @@ func NewLists(widths []int, slots, fixed int) (*Lists, error) {
 
 // WithWeights returns a copy of the space whose [Lists.Move] proposes new member j with a
 // probability proportional to itemWeights[j] > 0. It returns an error for a weight below 1e-9 of
-// their sum, since rounding would dominate.
+// the sum of all weights, since rounding would dominate.
 func (l *Lists) WithWeights(itemWeights []float64) (*Lists, error) {
 	if len(itemWeights) != l.Items() {
 		return nil, fmt.Errorf("space.Lists.WithWeights: %d weights for %d items", len(itemWeights), l.Items())
