@@ -75,10 +75,10 @@ func (c InformationGain) Categorical(logits, step *graph.Node) *graph.Node {
 
 // Network returns the fraction of the steps to take, a float64 scalar. steps[i] is the proposed
 // increment of variables[i]. logProb returns log q [B] of one fixed batch, which was drawn from the
-// present q. It computes log q from the current graph values of the variables.
+// present q. logProb computes log q from the current graph values of the variables.
 //
-// Entropies are estimated by [ImportanceEntropy]. Each candidate costs one evaluation of logProb,
-// so keep Halvings small: with 6 the smallest candidate is 1/64 of the step. Graph values of
+// Entropies are estimated by [ImportanceEntropy]. Each candidate scale costs one evaluation of
+// logProb, so keep Halvings small: with 6 halvings the smallest scale is 1/64. Graph values of
 // variables are left unchanged.
 func (c InformationGain) Network(variables []*context.Variable, steps []*graph.Node, logProb func() *graph.Node) *graph.Node {
 	c.mustBeValid()
@@ -116,8 +116,9 @@ func (c InformationGain) mustBeValid() {
 }
 
 // LargestStep returns the first of 1, 1/2, …, 2^-K for which |entropy − candidates[k]| ≤ epsilon,
-// or 0 if there is none. entropy is a scalar and candidates is [K+1], both of one dtype. A
-// candidate that is NaN never satisfies the bound.
+// or 0 if there is none. entropy, a scalar, is the entropy before the step. candidates [K+1] holds
+// the entropies after the step times each of these fractions, in the same dtype. A candidate that
+// is NaN never satisfies the bound.
 func LargestStep(entropy, candidates *graph.Node, epsilon float64) *graph.Node {
 	const where = "gradest.LargestStep"
 	assertScalar(where, "entropy", entropy)

@@ -34,8 +34,8 @@ func toyGradient() (value float64, gradient []float64) {
 
 type baseline func(loss *graph.Node) *graph.Node
 
-// toyEstimates evaluates the estimator on each of N batches of B models, batches [N, B], and
-// returns the value and gradient for each batch.
+// toyEstimates evaluates the score-function estimator on each of N batches of B models, batches [N,
+// B], and returns the value and gradient for each batch.
 func toyEstimates(t testing.TB, batches [][]int32, control baseline) (values []float64, gradients [][]float64) {
 	t.Helper()
 	exec, err := context.NewExec(testkit.Backend(t), context.New(), func(_ *context.Context, models *graph.Node) []*graph.Node {

@@ -14,8 +14,8 @@ import (
 type Belief interface {
 	// Observe updates the belief with a batch: rewards[i], finite, is the reward of one draw of
 	// models[i]. movement is the distance in nats by which training of the flow has changed
-	// expected rewards since the previous batch. Its square is added to the variance of the belief.
-	// Observe panics if lengths differ or a model does not exist.
+	// expected rewards since the previous batch. The square of movement is added to the variance of
+	// the belief. Observe panics if lengths differ or a model does not exist.
 	Observe(models []int, rewards []float64, movement float64)
 	// Predict writes the mean and standard deviation of the expected rewards of the models first,
 	// first+1, … into mean and sd, which have equal lengths. If sd is nil, only means are computed.

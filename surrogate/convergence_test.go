@@ -23,10 +23,11 @@ type regret struct{ excess, divergence, bound float64 }
 // this limit would be above 1.
 const boundBeta = 4
 
-// sampleByBounds runs algorithm 1 on 2⁴ models whose expected rewards f are a draw of a Gaussian
-// process. After batch t, f moves by normal steps of standard deviation movement(t), in place of
-// the training of a flow. The noise of rewards is uniform, hence sub-Gaussian, and the prior over
-// models is uniform. The function returns the regrets after 64, 128, …, 4,096 batches of 16 draws.
+// sampleByBounds runs algorithm 1 of the VTI paper on 2⁴ models whose expected rewards f are a draw
+// of a Gaussian process. After batch t, f moves by normal steps of standard deviation movement(t),
+// in place of the training of a flow. The noise of rewards is uniform, hence sub-Gaussian, and the
+// prior over models is uniform. The function returns the regrets after 64, 128, …, 4,096 batches of
+// 16 draws.
 func sampleByBounds(random *rand.Rand, belief Belief, movement func(t int) float64) []regret {
 	const batch, noise = 16, 1.5
 	const models = 16
@@ -95,7 +96,7 @@ func pick(q []float64, u float64) int {
 const firstOfRate = 3
 
 // slopes returns the exponents of t with which excess and divergence fall, estimated from a number
-// of runs, with their standard errors. failed is the fraction of times at which the bound of the
+// of runs, with their standard errors. failed is the fraction of times t at which the bound of the
 // theorem does not hold.
 func slopes(t *testing.T, newBelief func() Belief, movement func(t int) float64) (excess, excessSE, divergence, divergenceSE, failed float64) {
 	t.Helper()

@@ -1,8 +1,9 @@
 // Package surrogate holds Gaussian beliefs about the expected reward of each model, f(m) = E_z[−log
-// h] = −ℓ(m) (eq. 11). They are learned from the rewards −log h of single draws, while training
-// changes the flow and therefore f. Numbers of sections and equations refer to the VTI paper:
-// Davies, Mackinlay, Oliveira and Sisson, "Amortized Variational Transdimensional Inference"
-// (2025), here section 3.1 and appendix B.
+// h] = −ℓ(m) (eq. 11). Here h is the density of the flow over the joint density of data and
+// parameters, and ℓ the expectation of log h. Beliefs are learned from the rewards −log h of single
+// draws, while training changes the flow and therefore f. Numbers of sections and equations refer
+// to the VTI paper: Davies, Mackinlay, Oliveira and Sisson, "Amortized Variational Transdimensional
+// Inference" (2025), here section 3.1 and appendix B.
 //
 // [Diagonal] has an independent belief about each model, for spaces whose models are all drawn many
 // times. [Process] is a Gaussian process over codes, for spaces where most models are never drawn:

@@ -12,9 +12,10 @@ import (
 	"github.com/transdim/vti/internal/apply"
 )
 
-// lookup holds the tables shared by predictions for consecutive codes. The covariance of a code
-// with an inducing code is a product of two factors. The factor of the first sites is the same for
-// many consecutive codes. The factor of the last sites is tabulated.
+// lookup holds the tables shared by predictions for consecutive codes. L, w and W are as in
+// [Process]. The covariance of a code with an inducing code is a product of two factors. The factor
+// of the first sites is the same for many consecutive codes. The factor of the last sites is
+// tabulated.
 type lookup struct {
 	split   int        // number of first sites, whose factor is not tabulated
 	tail    *mat.Dense // [T, M_u]: factor of each of the T combinations of outcomes of the last sites, times s²
@@ -62,7 +63,7 @@ func (p *Process) lookup(wanted bool) *lookup {
 // root returns R with R Rᵀ = a. Eigenvalues of a must not be negative, except by rounding errors.
 func root(a *mat.SymDense) *mat.Dense { return mat.DenseCopyOf(lowerOf(a, 1e-12)) }
 
-// unwhiten returns L⁻ᵀ w.
+// unwhiten returns L⁻ᵀ w, with the L of [Process].
 func (p *Process) unwhiten(w mat.Vector) []float64 {
 	return mat.Col(nil, 0, solve(p.lower.TTri(), w))
 }

@@ -32,12 +32,12 @@ const block = 64
 // and old observations lose weight.
 //
 // Let L Lᵀ be the covariance of the inducing codes. Process keeps the mean and the covariance of w
-// = L⁻¹(f − μ_0) at these codes, which are 0 and (1 + W) I a priori. Another code c with a = L⁻¹
-// k(c) has the mean μ_0 + a·E[w] and the variance (1 + W)(s² − a·a) + aᵀ Cov[w] a. These two
-// formulas are exact if every model is an inducing code. A batch of B draws takes O(B M_u²)
-// operations for M_u inducing codes. After 1, 2, 4, … batches, and then every 128 batches, kernel
-// and inducing codes are chosen again, and the belief is computed from the observations of these
-// codes and of the batch.
+// = L⁻¹(f − μ_0) at these codes, which are 0 and (1 + W) I a priori. Let k(c) be the covariances of
+// another code c with these codes, and a = L⁻¹ k(c). Code c then has the mean μ_0 + a·E[w] and the
+// variance (1 + W)(s² − a·a) + aᵀ Cov[w] a. These two formulas are exact if every model is an
+// inducing code. A batch of B draws takes O(B M_u²) operations for M_u inducing codes. After 1, 2,
+// 4, … batches, and then every 128 batches, kernel and inducing codes are chosen again, and the
+// belief is computed from the observations of these codes and of the batch.
 type Process struct {
 	cards    []int
 	count    int

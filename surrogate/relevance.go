@@ -46,8 +46,8 @@ func kernelAt(x []float64) kernel {
 	return kernel{scale: math.Exp(x[0]), relevance: apply.To(x[1:], math.Exp)}
 }
 
-// marginal computes −log N(values; mean, K + diag(variances)) − log prior as a function of x = (log
-// s², log r_1, …).
+// marginal computes −log N(values; mean, K + diag(variances)) − log prior, where K is the
+// covariance matrix of the codes, as a function of x = (log s², log r_1, …).
 type marginal struct {
 	codes             [][]int32
 	values, variances []float64
