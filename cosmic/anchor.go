@@ -12,7 +12,7 @@ import (
 )
 
 // anchor is the fixed last map of a flow whose Config has a Precision H and a Linear term b. For a
-// model with active coordinates A it sends N(0, I) to N(μ_A, H_AA⁻¹), where H_AA μ_A = b_A:
+// model with active coordinates A it sends x_A ~ N(0, I) to N(μ_A, H_AA⁻¹), where H_AA μ_A = b_A:
 //
 //	θ_A = U L⁻ᵀ (x_A + h)   with  U = diag(H_AA)^-½,  L Lᵀ = U H_AA U,  L h = U b_A
 //

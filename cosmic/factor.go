@@ -11,9 +11,10 @@ import (
 const minPivot = 1e-6
 
 // factor holds the Cholesky factor L of the matrix R∘(m mᵀ) + diag(1-m) for each row m of a batch
-// of masks. R has unit diagonal; all rows share one R, or each row has its own. L is the factor of
-// R restricted to the active coordinates, and the identity on the inactive ones. The struct also
-// holds h, the solution of L h = m∘b for the linear term b. No gradient passes through L or h.
+// of masks. R is the precision in units that make its diagonal one; all rows share one R, or each
+// row has its own. L is the factor of R restricted to the active coordinates, and the identity on
+// the inactive ones. The struct also holds h, the solution of L h = m∘b for the linear term b. No
+// gradient passes through L or h.
 //
 // The methods work on columns of L, and must not be differentiated: GoMLX differentiates slices by
 // padding, which not every backend supports.
@@ -23,8 +24,9 @@ type factor struct {
 	shift    *graph.Node   // h [D, B]
 }
 
-// newFactor factorises the matrices of mask [B, D]. couplings [D, D, n] holds the off-diagonal
-// entries of R and linear [D, n] holds b; n is 1 if all rows share them and B otherwise.
+// newFactor factorises the matrix of each row of mask [B, D]. The argument couplings [D, D, n]
+// holds the off-diagonal entries of R and linear [D, n] holds b; n is 1 if all rows share them and
+// B otherwise.
 func newFactor(mask, couplings, linear *graph.Node) *factor {
 	dim := couplings.Shape().Dim(0)
 	m := graph.ConvertDType(turned(mask), couplings.DType()) // [D, B]

@@ -13,8 +13,8 @@ import (
 	"github.com/transdim/vti/internal/memory"
 )
 
-// Flow is the conditional transport θ = T_φ(z | m). It holds the architecture; its trainable
-// variables live in the context passed to ToParams and ToBase, in the scope of that context.
+// Flow is the conditional transport θ = T_φ(z | m) with weights φ. It holds the architecture; the
+// weights are variables of the context passed to ToParams and ToBase, in the scope of that context.
 type Flow struct {
 	cfg Config
 	tau univariate    // the map of one coordinate in each layer

@@ -35,9 +35,9 @@ func (l layer) toParams(z *graph.Node) (theta, logSlope *graph.Node) {
 	return selected{l.active, elementwise{l.tau, l.net.Outputs(z)}}.toParams(z)
 }
 
-// toBase inverts toParams. Each of its D passes computes the final value of one more slot. Slots
-// that are not yet final hold 0. Without this, their values might grow to infinity over the passes,
-// and a masked weight of 0 times infinity would make other slots NaN.
+// toBase inverts toParams. Each of its D passes through the network gives the final value of one
+// more slot. Slots that are not yet final hold 0. Without this, their values might grow to infinity
+// over the passes, and a masked weight of 0 times infinity would make other slots NaN.
 func (l layer) toBase(theta *graph.Node) (z, logSlope *graph.Node) {
 	slot := graph.Iota(theta.Graph(), shapes.Make(dtypes.Int32, theta.Shape().Dimensions...), 1)
 	z = graph.Where(l.active, graph.ZerosLike(theta), theta)

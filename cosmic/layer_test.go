@@ -9,7 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// packedBatch returns a batch of five slots; its rows use the first 5, 0, 3 and 1 of them.
+// packedBatch returns a batch in slots: coordinates with the active ones first. There are five
+// slots, and the rows use the first 5, 0, 3 and 1 slots.
 func packedBatch() batch {
 	b := newBatch(11, 4, 5, 3)
 	for n, used := range []int{5, 0, 3, 1} {

@@ -22,8 +22,8 @@ type Placement struct {
 	At []int `json:"at"`
 	// Context holds features that all rows share, after their masks.
 	Context []float64 `json:"context,omitempty"`
-	// Given reports whether the larger flow was trained with [Flow.Given], which this flow then
-	// needs.
+	// Given reports whether the larger flow was trained with [Flow.Given]. This flow then needs
+	// [Flow.Given] too.
 	Given bool `json:"given,omitempty"`
 }
 

@@ -49,7 +49,8 @@ func TestStages(t *testing.T) {
 }
 
 // TestEndingInFloat64 checks that a flow with EndingIn(Float64), whose last stages run in Float64,
-// is the same map as without it, and that its anchor is exact to the precision of Float64.
+// is the same map as the flow without EndingIn, and that its anchor is exact to the precision of
+// Float64.
 func TestEndingInFloat64(t *testing.T) {
 	f, err := New(Config{Dim: 2, Layers: 1, Hidden: 8, Precision: []float64{1e10, 0, 0, 1}, Linear: []float64{1e10 * 20.7, 0}, Seed: 1})
 	require.NoError(t, err)
