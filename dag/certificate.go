@@ -131,9 +131,9 @@ func (c *Certificate) addWeights(v *verdict.Judgement, scores *score.Posterior, 
 
 // addFound lowers the verdict for the faults of an incomplete list of families (nodes with sets of
 // parents). The faults are families that may be missing, a posterior probability of the families
-// found last (left) above growthLeft, and differences between the Markov chains over graphs. It is
-// also a fault if the families added to the first list have a posterior probability above the
-// argument most for some node.
+// found last (the argument named left) above growthLeft, and differences between the Markov chains
+// over graphs. It is also a fault if, for some node, the families added to the first list have a
+// posterior probability above the argument named most.
 func (c *Certificate) addFound(families *foundFamilies, sums *walk.ListedGraphs, posterior *score.Posterior, left, most float64) {
 	v := &verdict.Judgement{Verdict: c.Verdict, Reasons: c.Reasons}
 	v.Limit(families.grown(posterior), most, math.Inf(1), "q(m) did not draw families that have %.2g of the probability of a node: other graphs may have been missed")

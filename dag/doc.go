@@ -12,7 +12,8 @@
 //
 //	n, N          rows of the table, nodes
 //	A             adjacency matrix, [graph.Graph]
-//	P, U          order of the nodes and edges between positions, A = PᵀUP (F.6, F.7)
+//	P, U          matrices of the order of the nodes and of edges between positions,
+//	              A = PᵀUP (F.6, F.7)
 //	pa            a set of parents, bit i for node i
 //	family        a node j with a set of parents
 //	ℓ_j(pa)       log p(x_j | x_pa): the log evidence of a family, its score

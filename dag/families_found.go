@@ -61,7 +61,8 @@ const (
 )
 
 // newFoundFamilies returns a list of the families of the drawn graphs and all families with few
-// parents. If the number of allowed families is not above the argument most, it lists all families.
+// parents. If the number of allowed families is not above the argument named most, it lists all
+// families.
 func newFoundFamilies(s dgraph.Structure, drawn [][]dgraph.Set, most float64) *foundFamilies {
 	f := &foundFamilies{structure: s, place: map[dgraph.Family]int{}, searched: searchedParents}
 	switch {

@@ -48,9 +48,9 @@ func GraphFormatNames() []string { return graphFormats.List() }
 func ParseGraphFormat(s string) (GraphFormat, error) { return graphFormats.Parse(s) }
 
 // Export returns the graph of a finished run as text for other programs. The graph has all edges
-// whose probability is not below the number least; formats other than DOT and GraphML need it to be
-// acyclic. If least is 0, DOT and GraphML have the edges with a probability of at least 0.1, and
-// other formats have the most probable graph. For BIF the table of the run is read again.
+// whose probability is not below the argument named least; formats other than DOT and GraphML need
+// it to be acyclic. If least is 0, DOT and GraphML have the edges with a probability of at least
+// 0.1, and other formats have the most probable graph. For BIF the table of the run is read again.
 func (s *StoredRun) Export(format GraphFormat, least float64) (string, error) {
 	if !(least >= 0 && least <= 1) {
 		return "", fmt.Errorf("got %g as the least probability of an edge, want a number from 0 to 1", least)
@@ -134,8 +134,8 @@ func dagitty(names []string, g *dgraph.Graph) string {
 	return text.String() + "}\n"
 }
 
-// graphML returns the graph of all edges whose probability is not below the number least, in
-// GraphML, with the probability as an attribute of the edge.
+// graphML returns the graph of all edges whose probability is not below the argument named least,
+// in GraphML, with the probability as an attribute of the edge.
 func graphML(names []string, probabilities [][]float64, least float64) string {
 	escape := func(text string) string {
 		var out strings.Builder

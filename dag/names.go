@@ -10,7 +10,7 @@ import (
 	"github.com/transdim/vti/table"
 )
 
-// Names for types of the packages below dag, for programs that import only dag.
+// Names for types of the packages in folders of dag, for programs that import only dag.
 type (
 	// Data is a table whose columns are nodes of graphs. DataOptions states how columns and rows of
 	// a table are used.

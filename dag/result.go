@@ -137,8 +137,8 @@ const (
 	leastListed = 0.01
 )
 
-// listed returns the number of graphs or classes that the result lists: count if the problem asks
-// for all of them, else at most the number best.
+// listed returns the number of graphs or classes that the result lists: the argument count if the
+// problem asks for all of them, else at most the argument best.
 func listed(p *score.Problem, count, best int) int {
 	if p.AllModels {
 		return count

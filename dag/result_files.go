@@ -145,8 +145,8 @@ func (r *Result) Matrix() [][]float64 {
 // drawnEdge is the least probability of an edge in a picture, if the user gives no other limit.
 const drawnEdge = 0.1
 
-// dot returns, in the language of Graphviz, the edges whose probability is not below the number
-// least. More probable edges have wider lines.
+// dot returns, in the language of Graphviz, the edges whose probability is not below the argument
+// named least. More probable edges have wider lines.
 func dot(names []string, probabilities [][]float64, least float64) string {
 	quote := func(name string) string {
 		return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(name) + `"`

@@ -219,6 +219,6 @@ func concludeNodes(ctx gocontext.Context, p *score.Problem, o output, trained *v
 func never() bool { return false }
 
 // mostGrown is the largest probability, in a trusted answer, of a node's sets of parents that the
-// learned distribution of graphs did not draw. Above it, most of the answer does not come from that
-// distribution.
+// learned distribution of graphs did not draw. Above this limit, most of the answer does not come
+// from the learned distribution.
 const mostGrown = 0.5

@@ -36,8 +36,9 @@ type ParticlesConfig struct {
 	Status func(string)
 	// Resume continues a stopped run in Dir, from its finished runs of particles.
 	Resume bool
-	// Shard, if not nil, is the part of this process among several processes that estimate the same
-	// evidences together. Every process ends with the evidences that a single process would have.
+	// Shard, if not nil, says which part of the work this process does, among several processes
+	// that estimate the same evidences together. Every process ends with the evidences that a
+	// single process would have.
 	Shard *shard.Shard
 
 	keepAfter time.Duration // replaces the constant keepAfter in tests, if it is not 0

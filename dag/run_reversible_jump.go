@@ -15,8 +15,8 @@ import (
 	"github.com/transdim/vti/run"
 )
 
-// startCodes returns as starts of chains count random allowed graphs, some sparse and some dense,
-// each as a code: the digits of a random order and the bits of edges.
+// startCodes returns random allowed graphs at which chains start, some sparse and some dense. Their
+// number is the argument count. Each is a code: the digits of a random order and the bits of edges.
 func startCodes(s dgraph.Structure, random *rand.Rand, count int) [][]int32 {
 	return apply.UpTo(count, func(int) []int32 { return flows.WarmCode(s, s.Required, random.Float64()*0.5, true, random) })
 }
@@ -26,7 +26,7 @@ func startCodes(s dgraph.Structure, random *rand.Rand, count int) [][]int32 {
 // other methods rest, and serves to check them for few nodes.
 //
 // When ctx is cancelled the state of the chains is stored in dir. A run with cfg.Resume continues
-// from it.
+// from this state.
 func RunReversibleJump(ctx gocontext.Context, device *gpu.Device, problem *score.Problem, cfg rjmcmc.Config, truth *dgraph.Graph, dir string) (*Result, error) {
 	o := output{command: "rjmcmc dag", seed: cfg.Seed, backend: device.String(), truth: truth, dir: dir, status: run.Silent(nil), clock: run.NewClock()}
 	if err := problem.CheckReversibleJump(); err != nil {

@@ -50,7 +50,7 @@ const (
 )
 
 // Parameters summarises the direct effect along each edge. Quantiles come from draws. Means and
-// standard deviations come from the function exact, or from draws if exact is nil; draws miss
+// standard deviations come from the function named exact, or from draws if it is nil; draws miss
 // improbable values far away, which can make up most of a variance. The argument graphs is the
 // effective number of graphs that were drawn for the posterior, infinite for a sum over all graphs.
 // The draws for each node have their own random stream under the seed.
@@ -87,8 +87,9 @@ func Parameters(p *score.Problem, ctx gocontext.Context, posterior score.Mixture
 	return list, nil
 }
 
-// parameterOf summarises the direct effect along an edge of the given probability. draw draws a
-// family (a node with its parents) that has the edge, with its parameters and their island.
+// parameterOf summarises the direct effect along an edge of the given probability. The argument
+// draw draws a family (a node with its parents) that has the edge. It also returns the parameters
+// of the family and their island, an independent group of particles.
 func parameterOf(p *score.Problem, e dgraph.Edge, probability, graphs float64, exact EdgeMoments, evidence []float64, draw func() (family int, theta []float64, island int)) *Parameter {
 	count := networkDraws
 	if p.Model.Mechanism == sem.Linear {
@@ -119,9 +120,9 @@ func parameterOf(p *score.Problem, e dgraph.Edge, probability, graphs float64, e
 }
 
 // EdgeMoments returns the posterior mean and variance of the weight of an edge, given that the edge
-// is in the graph, for the scaled columns. The result between is the part of the variance that
-// comes from different sets of parents. It can be called at the same time for edges into different
-// nodes.
+// is in the graph, for the scaled columns. The result named between is the part of the variance
+// that comes from different sets of parents. It can be called at the same time for edges into
+// different nodes.
 type EdgeMoments func(e dgraph.Edge) (mean, variance, between float64)
 
 // negligibleShare is the posterior probability below which a node's set of parents changes no digit

@@ -42,9 +42,9 @@ func (m meanErrors) add(family, island int, value float64) {
 
 // se returns the standard error of the mean over all draws. It adds the variances from the
 // independent groups of draws of each family (a node with its parents), from the random choice of
-// families, and from the slice evidence, which holds the standard errors of the families' log
-// evidences or is nil. Draws of one group count as a single draw if their family has no other
-// group.
+// families, and from the errors of log evidences. The argument evidence holds the standard errors
+// of the families' log evidences, or is nil. Draws of one group count as a single draw if their
+// family has no other group.
 func (m meanErrors) se(mean float64, evidence []float64) float64 {
 	variance, total := 0.0, 0.0
 	for _, f := range slices.Sorted(maps.Keys(m)) {

@@ -50,7 +50,7 @@ type Size struct {
 }
 
 // sizeOf summarises draws of an effect, and sorts the slice values that holds them. The argument
-// independent is their effective number.
+// named independent is the effective number of draws.
 func sizeOf(values []float64, independent float64) Size {
 	mean, sd := stat.MeanStdDev(values, nil)
 	slices.Sort(values)

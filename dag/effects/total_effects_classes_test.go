@@ -17,10 +17,10 @@ import (
 )
 
 // In every graph of an equivalence class, total effects computed from weights along paths agree
-// with IDA (Maathuis, Kalisch and Bühlmann 2009). The effect of x on y by IDA is the coefficient of
-// x in a regression of y on x and the parents of x, and zero if y is a parent of x. The data are
-// from a graph of the class, so that the two differ only by sampling error: at most 5 standard
-// errors of 20,000 rows.
+// with IDA, the intervention calculus when the graph is unknown (Maathuis, Kalisch and Bühlmann
+// 2009). The effect of x on y by IDA is the coefficient of x in a regression of y on x and the
+// parents of x, and zero if y is a parent of x. The data are from a graph of the class, so that the
+// two differ only by sampling error: at most 5 standard errors of 20,000 rows.
 func TestTotalEffectsAgainstAdjustment(t *testing.T) {
 	const nodes, rows = 4, 20000
 	families := make([][]dgraph.Set, nodes)

@@ -240,9 +240,10 @@ func (t linear) Quadratic(node, mask *graph.Node, dtype dtypes.DType) (precision
 	return convert(h, graph.Concatenate([]*graph.Node{b, graph.InsertAxes(graph.Mul(curvature, logSigma), -1)}, 1))
 }
 
-// steepest is the largest curvature relative to the prior; above it, rounding would make precision
-// matrices indefinite. noiseSteps is the number of alternations between estimates of the noise and
-// of the weights. They need not converge, because training improves the estimates.
+// steepest is the largest curvature relative to the curvature of the prior; above this limit,
+// rounding would make precision matrices indefinite. noiseSteps is the number of alternations
+// between estimates of the noise and of the weights. They need not converge, because training
+// improves the estimates.
 const (
 	steepest   = 1e12
 	noiseSteps = 3

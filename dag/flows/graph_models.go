@@ -18,7 +18,7 @@ import (
 // GraphModels is a learned distribution q(m) over orders of the nodes and graphs along them, for a
 // [NodeTarget]. At every position of the order, neural networks give the distributions of
 //
-//	the next node v     q(v | S) among those not in S, the nodes so far,
+//	the next node v     q(v | S) among nodes outside S, the set so far,
 //	its parents pa ⊂ S  q(pa | v, S), bit by bit, by a masked network with v and S as context.
 //
 // Given the order the parents of different nodes are independent, as in the posterior, so that the

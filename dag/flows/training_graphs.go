@@ -15,7 +15,7 @@ import (
 // These are settings of the joint training of a flow and of q(m), the distribution of graphs, tried
 // on the simulation design of Davies et al. (2025). graphAnnealing is the share of steps in which
 // q(m) follows evidences raised to a rising power. graphGain limits the information gain of q(m) in
-// a step such that all steps together could use up ten times its initial entropy.
+// a step such that all steps together could use up ten times the initial entropy of q(m).
 const (
 	graphAnnealing   = 0.5
 	graphGain        = 10

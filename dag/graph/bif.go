@@ -309,7 +309,7 @@ func (r *bifReader) row(line, j int, parents []int, rows [][]float64) error {
 }
 
 // complete stores the table of node j, if the file has one. Rows that the file does not list get
-// the default probabilities, the argument other.
+// the default probabilities, the argument named other.
 func (r *bifReader) complete(j int, rows [][]float64, other []float64) {
 	named := 0
 	for k, row := range rows {

@@ -5,7 +5,8 @@
 //
 //	N             number of nodes
 //	A             adjacency matrix, A_ij = 1 for an edge from i to j, [Graph]
-//	P, U          order of the nodes and edges between positions, A = PᵀUP (F.6, F.7), [Ordered]
+//	P, U          matrices of the order of the nodes and of edges between positions,
+//	              A = PᵀUP (F.6, F.7), [Ordered]
 //	pa            a set of parents, [Set]
 //	family        a node j with a set of parents, [Family]
 //	λ             penalty of an edge: a graph has the prior weight exp(−λ edges)

@@ -256,7 +256,7 @@ func (s Set) Nodes() iter.Seq[int] {
 	}
 }
 
-// At returns the node at place k of the ascending nodes, or −1 for a place outside the set.
+// At returns the k-th node in ascending order, counted from 0, or −1 if there is no such node.
 func (s Set) At(k int) int {
 	for i := range s.Nodes() {
 		if k--; k < 0 {
@@ -426,7 +426,7 @@ func Members(set uint64) iter.Seq[int] {
 	}
 }
 
-// subsets yields the subsets of a bit set, itself first and the empty one last.
+// subsets yields the subsets of a bit set, from the set itself to the empty set.
 func subsets(set uint64) iter.Seq[uint64] {
 	return func(yield func(uint64) bool) {
 		for sub := set; ; sub = (sub - 1) & set {

@@ -17,8 +17,8 @@ type Sum interface {
 	// with its parents in the list of families.
 	Draw(random *rand.Rand, families []int)
 	// Marginals returns, for each family (a node with a set of parents), the share of the sum in
-	// graphs that have it. The argument families is the number of families. on is called with the
-	// progress, and returns whether to continue.
+	// graphs that have it. The argument families is the number of families. The function on is
+	// called with the progress, and returns whether to continue.
 	Marginals(families int, on func(done, total int) bool) []float64
 }
 
@@ -90,8 +90,8 @@ func (o *orderSum) Draw(random *rand.Rand, families []int) {
 }
 
 // drawSet draws a set of parents in proportion to its weight, among the subsets of the argument
-// within that, unless the argument touch is empty, have a member in touch. logTotal is the log of
-// their total weight.
+// named within. Unless the argument touch is empty, the drawn set must have a node in touch.
+// logTotal is the log of the total weight of these sets.
 func drawSet(random *rand.Rand, sets []weightedSet, within, touch uint64, logTotal float64) (family int) {
 	u := random.Float64()
 	family = -1

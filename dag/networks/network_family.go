@@ -78,7 +78,8 @@ func (p *networkPoint) record(s *networkState) {
 	p.logSigma, p.logLik = s.logSigma, s.logLik
 }
 
-// restore sets the weights and the noise of a state. Its derived quantities must then be computed.
+// restore sets the weights and the noise of a state. The caller must then compute the derived
+// quantities of the state.
 func (p *networkPoint) restore(s *networkState) {
 	at := 0
 	for _, unitWeights := range s.weights {

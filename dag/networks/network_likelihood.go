@@ -7,9 +7,9 @@ import (
 )
 
 // unresolved is the smallest residual sum of squares of a node, as a share of its sum of squares. A
-// smaller residual sum is replaced by it, because such small differences of products in float32 are
-// rounding errors. Without this limit the likelihood would be arbitrarily large for small noise σ
-// if hidden units interpolate few rows.
+// smaller residual sum is replaced by this share, because such small differences of products in
+// float32 are rounding errors. Without this limit the likelihood would be arbitrarily large for
+// small noise σ if hidden units interpolate few rows.
 const unresolved = 1e-7
 
 // networkLikelihood computes log N(x_j; 0, σ² I + σ0² ΦΦᵀ) from ΦᵀΦ, Φᵀx_j and σ, with the symbols

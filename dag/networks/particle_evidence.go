@@ -129,7 +129,7 @@ type Scores struct {
 	Listed bool
 	Part   float64
 	// Kept, if not nil, stores the results of runs, for a process that continues from them. Only
-	// runs that begin KeepAfter or later after the first are stored.
+	// runs that begin at least KeepAfter after the first run are stored.
 	Kept      *shard.Shard
 	KeepAfter time.Duration
 	began     time.Time
@@ -251,7 +251,7 @@ func (s *Scores) FineStage(ctx gocontext.Context, sum score.SumOfScores) (*score
 
 // flattened returns the posterior over graphs with evidences raised to a power at which the errors
 // of their logarithms are only some nats. Without the power only the nodes and parents in the best
-// graph would get pilot runs, and then only those in the next best graph.
+// graph would get pilot runs, and then only the nodes and parents in the next best graph.
 func (s *Scores) flattened(ctx gocontext.Context) (*score.Posterior, error) {
 	power := math.Min(1, pilotRows/float64(s.problem.Data.Rows()))
 	structure, scores := s.problem.Structure, s.Scores(true)
@@ -265,9 +265,9 @@ func (s *Scores) flattened(ctx gocontext.Context) (*score.Posterior, error) {
 func (s *Scores) known(f int) bool { return s.exact[f] || len(s.islands[f]) > 0 }
 
 // pick returns the most probable families (nodes with their parents) for which the function kind
-// returns true, at most limit of them. It returns fewer if the probabilities of the remaining
-// families of this kind sum to less than left/2, and nil if the probabilities of all families of
-// this kind sum to less than left.
+// returns true, at most limit of them. With the argument named left, it returns fewer if the
+// probabilities of the remaining families of this kind sum to less than left/2, and nil if the
+// probabilities of all families of this kind sum to less than left.
 func (s *Scores) pick(graphs *score.Posterior, limit int, left float64, kind func(f int) bool) (batch []int) {
 	total := 0.0
 	for f, share := range graphs.Marginals {
@@ -356,7 +356,7 @@ func (s *Scores) runPilots(ctx gocontext.Context, batch []int) error {
 }
 
 // runPilotsInto makes pilot runs of the families (nodes with their parents) in batch and stores
-// their log evidences in the slice to. The argument name selects the random stream.
+// their log evidences in the slice named to. The argument name selects the random stream.
 func (s *Scores) runPilotsInto(ctx gocontext.Context, to []float64, name string, batch []int) error {
 	p, l := s.problem, s.problem.Layout()
 	pilots, err := s.shareIslands(ctx, name+"s", batch, nil, func(k int) island {

@@ -132,7 +132,7 @@ func fitGaps(sizes, gaps []float64) (shift func(parents int) float64, scatter fl
 }
 
 // meanAndSpread returns the mean and the standard deviation of values. For fewer than 8 values it
-// returns the argument otherwise in place of the standard deviation.
+// returns the argument named otherwise in place of the standard deviation.
 func meanAndSpread(values []float64, otherwise float64) (mean, spread float64) {
 	if len(values) == 0 {
 		return 0, otherwise

@@ -23,7 +23,7 @@ type givenLevels struct {
 	query   resolvedQuery
 	fixed   map[int]int // levels of the observed nodes and of the nodes that are set
 	forms   []score.Form
-	counts  map[dgraph.Family][]float64 // row counts by the method table
+	counts  map[dgraph.Family][]float64 // row counts that the method table has computed
 }
 
 func newGivenLevels(p *score.Problem, r resolvedQuery) *givenLevels {
@@ -204,8 +204,9 @@ func joined(factors []factor, node int) (nodes []int) {
 	return slices.Compact(nodes)
 }
 
-// sum returns the product of factors, summed over the values of the node with the number over; if
-// this number is negative, nothing is summed. The argument nodes holds all nodes of the factors.
+// sum returns the product of factors, summed over the values of the node whose index is the
+// argument over; if over is negative, nothing is summed. The argument nodes holds all nodes of the
+// factors.
 func (g *givenLevels) sum(factors []factor, nodes []int, over int) factor {
 	levels := g.problem.Data.Levels
 	kept := slices.DeleteFunc(slices.Clone(nodes), func(j int) bool { return j == over })

@@ -20,7 +20,8 @@ const noiseless = 1e-20
 
 // checkNoise returns an error if other columns determine a column without noise, such as a copy, a
 // column in another unit, or a sum. An unknown noise scale would then be the scale of rounding.
-// With n rows, at most n − 2 columns predict another, since more can reproduce any column.
+// With n rows, a column is compared with at most n − 2 other columns, since more columns can
+// reproduce any column.
 func checkNoise(d *tables.Data) error {
 	root := RootOfGram(d, -1)
 	columns := make([][]float64, d.Nodes())

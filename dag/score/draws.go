@@ -23,8 +23,8 @@ func (d Sample) Count() []Draw {
 	return CountDraws(m, families)
 }
 
-// Thin keeps draws of Markov chains, evenly spread. Their number is about the argument most. Draws
-// are ordered by time, and at each time by chain.
+// Thin keeps draws of Markov chains, evenly spread. Their number is about the argument named most.
+// Draws are ordered by time, and at each time by chain.
 func (d Sample) Thin(most int) (kept Sample) {
 	every := max(1, len(d.Parents)/most)
 	for chains := int(slices.Max(d.Chain)); divisor(every, chains) > 1; {
@@ -132,9 +132,9 @@ func EachOf[T any](list []T, every int) (kept []T) {
 	return kept
 }
 
-// Descendants reports, for each node, whether it is the node from or one of its descendants. order
-// is a topological order of the graph; without it (for parents that form a cycle) only from is
-// reported.
+// Descendants reports, for each node, whether it is the node whose index is from, or a descendant
+// of this node. order is a topological order of the graph; without it (for parents that form a
+// cycle) only from is reported.
 func Descendants(from int, parents []dgraph.Set, order []int) []bool {
 	below := make([]bool, len(parents))
 	below[from] = true

@@ -32,8 +32,9 @@ func (f *logisticFamily) rays(center []float64, precision dense.Factor) *logisti
 	return &logisticRays{f, center, f.linear(center), precision, math.Ln2 + half*math.Log(math.Pi) - logsum.Gamma(half) - precision.LogDet()/2}
 }
 
-// pair appends to the weights in to the logs of the integrals along a random direction and along
-// the opposite direction. In the mean of the two integrals the skewness of the posterior cancels.
+// pair appends two weights to the argument named to: the logs of the integrals along a random
+// direction and along the opposite direction. In the mean of the two integrals the skewness of the
+// posterior cancels.
 func (q *logisticRays) pair(random *rand.Rand, to *logisticDraws) {
 	step := stream.Normals(random, len(q.center))
 	floats.Scale(1/floats.Norm(step, 2), step)

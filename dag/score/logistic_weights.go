@@ -68,7 +68,7 @@ type logisticDraws struct {
 }
 
 // pair draws coefficients, and appends them and their mirror image at the mode, with their
-// importance weights, to the draws in to. In the mean of a pair the skewness of the posterior
+// importance weights, to the argument named to. In the mean of a pair the skewness of the posterior
 // cancels.
 func (q *logisticProposal) pair(random *rand.Rand, to *logisticDraws) {
 	theta := make([]float64, len(q.Mode()))
@@ -94,8 +94,9 @@ func mirror(x, center []float64) {
 	floats.AddScaled(x, 2, center)
 }
 
-// estimateEvidence makes pairs of weights by calling pair. Their number begins with least and is
-// doubled until the estimate is accurate enough or the number is at least most.
+// estimateEvidence makes pairs of weights by calling pair. Their number begins with the argument
+// least and is doubled until the estimate is accurate enough or the number reaches the argument
+// named most.
 func estimateEvidence(random *rand.Rand, pair func(*rand.Rand, *logisticDraws), least, most int) (evidence logisticEvidence) {
 	draws := &logisticDraws{}
 	for count := least; ; count *= 2 {

@@ -71,7 +71,7 @@ func (p *Problem) Resolve(m Method) (Method, error) {
 }
 
 // Listable returns an error if graphs have too many nodes for sums over graphs, or if the number of
-// families (nodes with an allowed set of parents) exceeds the argument most.
+// families (nodes with an allowed set of parents) exceeds the argument named most.
 func (p *Problem) Listable(most float64) error {
 	s := p.Structure
 	if limit := s.ExactLimit(); s.Nodes > limit {

@@ -43,8 +43,8 @@ func (m Mixture) OfNodes(nodes int) [][]int {
 	return places
 }
 
-// With returns the families that have a parent, among the given ones. Families are indices of
-// m.Families.
+// With returns, out of the given families, the families that have the given parent. Families are
+// indices of m.Families.
 func (m Mixture) With(parent int, families []int) []int {
 	return apply.Keep(families, func(f int) bool { return m.Families[f].Parents.Has(parent) })
 }

@@ -84,7 +84,8 @@ func NewPosterior(ctx gocontext.Context, structure dgraph.Structure, scores Scor
 // PosteriorOf returns the posterior given a sum over all or some of the graphs, or draws of graphs
 // in the form of a sum. logMass is the log of the sum of the prior weights of all graphs. The
 // argument drawn is the effective number of draws, and 0 for a sum. For draws, the LogEvidence of
-// the posterior is NaN. on is called with the progress, and returns whether to continue.
+// the posterior is NaN. The function on is called with the progress, and returns whether to
+// continue.
 func PosteriorOf(structure dgraph.Structure, scores Scores, sum dgraph.Sum, logMass, drawn float64, on func(done, total int) bool) *Posterior {
 	p := &Posterior{Structure: structure, Scores: scores, sum: sum, logTotal: sum.LogTotal(), drawn: drawn}
 	p.LogEvidence, p.Marginals = p.logTotal-logMass, sum.Marginals(len(scores.Families), on)
@@ -182,9 +183,10 @@ func (p *Posterior) Probability(draws []Draw, event func(*dgraph.Graph) bool) (p
 }
 
 // scoreVariance returns the variance of the probability of an event due to the errors of the scores
-// of all nodes except the node with number but; −1 excludes no node. It is Σ_f Cov(event, f)² SE_f²
-// over families f (nodes with sets of parents), with covariances over draws. For a large error the
-// product Cov SE is bounded by [Swing], because probabilities stay between 0 and 1.
+// of all nodes except the node whose number is the argument named but; −1 excludes no node. It is
+// Σ_f Cov(event, f)² SE_f² over families f (nodes with sets of parents), with covariances over
+// draws. For a large error the product Cov SE is bounded by [Swing], because probabilities stay
+// between 0 and 1.
 func (p *Posterior) scoreVariance(probability float64, draws []Draw, but int, event func(*dgraph.Graph) bool) (variance float64) {
 	total, joint := 0.0, map[int]float64{}
 	for _, d := range draws {

@@ -317,8 +317,8 @@ func (d *Data) OwnColumn(j int) []float64 {
 	return apply.To(d.CountedRows(j), func(row int) float64 { return d.X.At(row, j) })
 }
 
-// RowFor copies a row into the slice to [N], subtracts the means in Centers for node j, if there
-// are any, and returns the slice.
+// RowFor copies a row into the slice named to [N], subtracts the means in Centers for node j, if
+// there are any, and returns the slice.
 func (d *Data) RowFor(j, row int, to []float64) []float64 {
 	copy(to, d.X.RawRowView(row))
 	if d.Centers != nil {

@@ -73,8 +73,8 @@ const rareEdge = 0.02
 
 // mostUnsettled is the largest number of unsettled edges, as a fraction of the expected number of
 // edges, with which an answer is doubtful and does not fail. In large graphs a few edges may stay
-// unsettled for long, and their standard errors say so. In graphs of fewer than 20 edges no edge
-// may.
+// unsettled for long, and their standard errors say so. In graphs of fewer than 20 edges a single
+// unsettled edge makes the answer fail.
 const mostUnsettled = 0.05
 
 // Summarise combines the summaries of the log density and of every edge. The autocorrelation of an

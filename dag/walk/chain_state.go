@@ -11,8 +11,8 @@ import (
 	"github.com/transdim/vti/shard"
 )
 
-// walkState is the state of a chain between two rounds. A chain that continues from it ends with
-// exactly the result of an uninterrupted chain.
+// walkState is the state of a chain between two rounds. A chain that continues from this state ends
+// with exactly the result of an uninterrupted chain.
 type walkState struct {
 	Parents []dgraph.Set
 	Order   []int // the order of the nodes, which the prior over orders needs

@@ -15,7 +15,7 @@ import (
 // together. Blocks do not depend on the present graph, so that a step and its reverse are proposed
 // with the same probability. They affect only the speed of chains.
 type doubtfulBlocks struct {
-	first pick.Table  // the nodes, by their doubts with all neighbours
+	first pick.Table  // draws the first node of a block, in proportion to its doubts with all neighbours
 	near  [][]int     // neighbours of each node with a doubt
 	doubt [][]float64 // doubt about the edges, in both directions, between a node and each of near
 }

@@ -30,10 +30,11 @@ type ChainConfig struct {
 	// for 4 with more than 128 nodes.
 	Chains int
 	// Rounds is the largest number of rounds; 0 stands for 6. If no cells are missing, a pilot of a
-	// tenth of a round, whose graphs are dropped, comes before them. The first round keeps 500
-	// graphs of each chain, with a sweep (a number of steps in proportion to the number of nodes)
-	// between two graphs. Further rounds follow until the chains agree. Each takes twice as many
-	// sweeps as the round before, and its 500 graphs replace the graphs of earlier rounds.
+	// tenth of a round, whose graphs are dropped, comes before the rounds. The first round keeps
+	// 500 graphs of each chain, with a sweep (a number of steps in proportion to the number of
+	// nodes) between two graphs. Further rounds follow until the chains agree. Each further round
+	// takes twice as many sweeps as the round before, and its 500 graphs replace the graphs of
+	// earlier rounds.
 	Rounds int
 	// MaxTime, if not 0, limits the time: no round begins that would take longer than the time
 	// left.
@@ -46,10 +47,10 @@ type ChainConfig struct {
 	Candidates int
 	// Seed is the random seed.
 	Seed uint64
-	// Shard, if not nil, is the part of this process among several processes that run the same
-	// chains. They share the scores of sets of parents by node, and the rounds by chain. Every
-	// process ends with the graphs that a single process would have. A single process with a Shard
-	// continues a stopped run from its finished pieces.
+	// Shard, if not nil, says which part of the work this process does, among several processes
+	// that run the same chains. They share the scores of sets of parents by node, and the rounds by
+	// chain. Every process ends with the graphs that a single process would have. A single process
+	// with a Shard continues a stopped run from its finished pieces.
 	Shard *shard.Shard
 }
 
@@ -197,7 +198,7 @@ func (r *chainRun) start(ctx gocontext.Context, status func(string)) error {
 
 // refine chooses new candidates after a round whose graphs are dropped, so that the choice may
 // depend on them. If wide is true, the walks become wide: their sweeps have additional, slow steps
-// of many nodes. It is true only after a round in which chains differed much.
+// of many nodes. wide is true only after a round in which chains differed much.
 func (r *chainRun) refine(ctx gocontext.Context, visits [][]float64, wide bool) (err error) {
 	r.visits = visits
 	if r.candidates, err = r.candidates.refined(ctx, r.cfg.Shard, visits, r.cfg.Candidates); err != nil {

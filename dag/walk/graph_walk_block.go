@@ -84,8 +84,8 @@ func (w *walk) markWindow() {
 }
 
 // sortBlock builds an order of the nodes of the window, one by one. next picks the node for each
-// position among the nodes that are ready, those whose parents all come before. sortBlock returns
-// the log probability of this order in a random sort, which picks with equal probabilities.
+// position among the nodes that are ready: the nodes whose parents all come before. sortBlock
+// returns the log probability of this order in a random sort, which picks with equal probabilities.
 // w.reached marks the nodes that are not before the window.
 func (w *walk) sortBlock(next func(ready []int, place int) int) float64 {
 	product := 1.0

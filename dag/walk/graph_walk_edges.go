@@ -22,8 +22,8 @@ func (w *walk) edge() dgraph.Edge {
 	panic("dag.walk.edge: the number of edges is wrong")
 }
 
-// sparseEdge is edge for many nodes. It picks a node and a place among its parents, until the node
-// has as many parents.
+// sparseEdge is the method edge for many nodes. It draws a node and an index among parents, again
+// and again until the node has a parent with this index.
 func (w *walk) sparseEdge() dgraph.Edge {
 	for {
 		to, k := w.random.IntN(len(w.parents)), w.random.IntN(w.mostParents)

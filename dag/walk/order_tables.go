@@ -120,8 +120,8 @@ func (t *orderTables) pick(j, mask, must int, logTotal, u float64) (chosen int) 
 // contain one candidate, below 1e-9. No practicable number of steps of a chain shows such an error.
 const (
 	// leastDifference is the smallest share of the sets with the candidate in the sum over all sets
-	// at which their sum is computed as the difference of two sums. Below it, the sets are added up
-	// one by one.
+	// at which their sum is computed as the difference of two sums. Below this share, the sets are
+	// added up one by one.
 	leastDifference = 1e-4
 	// leastAddition is a bound of the sum of all remaining sets, divided by the sum so far; the
 	// addition ends below it.

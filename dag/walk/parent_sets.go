@@ -31,7 +31,7 @@ type together struct {
 	// gains is, for each other node, the largest gain in nats of a set with this node over all
 	// subsets of the set; 0 if there is no such set.
 	gains []float64
-	// highest is the largest gain of a set, and most this set.
+	// highest is the largest gain of a set, and the field most is the set with this gain.
 	highest float64
 	most    dgraph.Set
 }
@@ -149,12 +149,12 @@ func findTogether(ctx gocontext.Context, p *score.Problem, joint score.Joint, no
 	return found[0], nil
 }
 
-// noPlace, in place of an index, says that no member is left out of a set.
+// noPlace, instead of an index, says that no column is left out of a set.
 const noPlace = -1
 
 // without returns the colexicographic rank of a set of places. The set consists of the ascending
-// places except those at the indices first and second, and more additional places that are the
-// least possible: 0, 1 and so on.
+// places, except the places at the indices first and second, and of further places (their number is
+// the argument more) that are the least possible: 0, 1 and so on.
 func (s *setSearch) without(places []int, first, second, more int) (rank int) {
 	for t, place := range places {
 		if t == first || t == second {
@@ -195,8 +195,9 @@ type searcher struct {
 	found  map[int]*together
 }
 
-// searchFrom goes through the sets that consist of the size last entries of s.places, the lower
-// place given by place, and more places that are lower still.
+// searchFrom goes through the sets that consist of the last entries of s.places (their number is
+// the argument size), the lower place given by place, and further places that are lower still
+// (their number is the argument more).
 func (s *searcher) searchFrom(size, place, more int) {
 	s.stack.Push(place)
 	defer s.stack.Pop()
@@ -220,14 +221,14 @@ func (s *searcher) searchFrom(size, place, more int) {
 
 // look compares the sets S that consist of places and one lower place, given their L. The joint
 // gain of j and i in addition to the rest of S is L(S) + L(S − i − j) − L(S − i) − L(S − j). Only
-// if this gain exceeds the cost of an additional parent in the prior, for a j and all other members
-// i, is S compared with all its subsets. out holds L(S) by the lower place.
+// if this gain exceeds the cost of an additional parent in the prior, for a j and all other columns
+// i of S, is S compared with all its subsets. out holds L(S) by the lower place.
 func (s *searcher) look(places []int, out []float64) {
 	count := len(places)
 	whole := s.values[count][s.without(places, noPlace, noPlace, 0)]
-	var less [mostTogether]float64 // L without one member
+	var less [mostTogether]float64 // L without one column
 	var with [mostTogether][]float64
-	var pairs [mostTogether][mostTogether][]float64 // L without two members
+	var pairs [mostTogether][mostTogether][]float64 // L without two columns
 	for k := range places {
 		less[k], with[k] = s.values[count-1][s.without(places, k, noPlace, 0)], s.with(places, k, noPlace)[:len(out)]
 		for l := range k {
@@ -290,8 +291,8 @@ func (s *searcher) price(parents int) (price float64) {
 	return price
 }
 
-// compareSubsets compares, for each member j of a set S that has a bit in members, the weight of
-// the parents S − j of j with the weights of all their subsets. value is L(S).
+// compareSubsets compares, for each column j of a set S that has a bit in the argument members, the
+// weight of the parents S − j of j with the weights of all their subsets. value is L(S).
 func (s *searcher) compareSubsets(places []int, members uint, value float64) {
 	values, sets := make([]float64, 1<<len(places)), make([]dgraph.Set, 1<<len(places))
 	all := len(values) - 1
