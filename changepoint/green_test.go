@@ -133,8 +133,8 @@ func TestJacobianOfTheSplit(t *testing.T) {
 }
 
 // The exact posterior of the coal data agrees with a tempered reversible-jump sampler written
-// separately for this test: p(k | data) and rates agree to within 0.01. It also agrees with the
-// recursion on counts by year. The most probable first change is around 1890.
+// separately for this test: p(k | data) and rates agree to within 0.01. The exact posterior also
+// agrees with the recursion on counts by year. The most probable first change is around 1890.
 func TestCoalAgreesWithReversibleJump(t *testing.T) {
 	testkit.Long(t)
 	p := coal(t)

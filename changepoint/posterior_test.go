@@ -223,7 +223,8 @@ func TestBadInput(t *testing.T) {
 
 func pointer(x float64) *float64 { return &x }
 
-// A run writes all its files, and its first line answers the question.
+// A run writes all its files, and the first line of its output states the number and the place of
+// the changes.
 func TestRunWritesItsFiles(t *testing.T) {
 	dir := t.TempDir()
 	y := make([]float64, 40)

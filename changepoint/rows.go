@@ -25,8 +25,9 @@ func (s rows) logSegment(from, to int) float64 {
 }
 
 // logConstant returns minus the log of the sum, over all partitions into k+1 segments, of the
-// product of the segments' factors in the prior. The factors are 1. With the prior Spaced they are
-// the lengths of the segments, and the sum of their products is C(n+k, 2k+1) for n rows.
+// product of the segments' factors in the prior. With the prior Uniform the factors are 1. With the
+// prior Spaced they are the lengths of the segments, and the sum of their products is C(n+k, 2k+1)
+// for n rows.
 func (s rows) logConstant(k int) float64 {
 	if s.even {
 		return -logChoose(s.count+k, 2*k+1)

@@ -11,7 +11,8 @@ import (
 // univariate is a monotone bijection τ_ρ of ℝ with parameters ρ, which is the identity at ρ = 0
 // (section 2 of the VTI paper).
 type univariate interface {
-	// outputs lists, for each head of the network, its number of parameters for a coordinate.
+	// outputs lists, for each head (group of outputs) of the network, the number of parameters that
+	// it gives a coordinate.
 	outputs() []int
 	// toParams returns θ = τ_ρ(z) and log dθ/dz, both [B, D], for rho[h] of shape [B,
 	// D·outputs()[h]] and z [B, D]. Neither the results nor their gradients are NaN for finite

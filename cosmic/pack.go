@@ -6,9 +6,9 @@ import (
 	"github.com/gomlx/gomlx/pkg/core/shapes"
 )
 
-// packing holds the permutation P_m of proposition 2.2 for each row of a batch. It puts the d_m
-// active coordinates in the first d_m positions, called slots, and the others after them, each
-// group in its original order.
+// packing holds the permutation P_m of proposition 2.2 of the VTI paper for each row of a batch. It
+// puts the d_m active coordinates in the first d_m positions, called slots, and the others after
+// them, each group in its original order.
 type packing struct {
 	active  *graph.Node // [B, D] Bool: slot s is in use, s < d_m
 	pack    permutation // from coordinates to slots

@@ -68,7 +68,8 @@ func (c converted) toBase(y *graph.Node) (x, logSlope *graph.Node) {
 	return graph.ConvertDType(y, c.from), nil
 }
 
-// selected applies a stage where mask [B, D] is true and the identity elsewhere (eq. 8).
+// selected applies a stage where mask [B, D] is true and the identity elsewhere (eq. 8 of the VTI
+// paper).
 type selected struct {
 	mask *graph.Node
 	stage

@@ -145,9 +145,9 @@ func (f *foundFamilies) swap(family dgraph.Family, logEvidence []float64) {
 }
 
 // grow adds neighbours of probable families (nodes with sets of parents) until the families added
-// last have almost no posterior probability, or until the function over returns true. It returns
-// the probability of the families added last, summed over nodes. The function posterior returns the
-// posterior over graphs that consist of the listed families.
+// last have almost no posterior probability, or until the function named over returns true. It
+// returns the probability of the families added last, summed over nodes. The function posterior
+// returns the posterior over graphs that consist of the listed families.
 func (f *foundFamilies) grow(ctx gocontext.Context, posterior func(families []dgraph.Family) (*score.Posterior, error), over func() bool, status func(string)) (left float64, err error) {
 	before := len(f.list)
 	for range growthRounds {
@@ -181,7 +181,7 @@ func (f *foundFamilies) grow(ctx gocontext.Context, posterior func(families []dg
 }
 
 // grown returns the probability of the sets of parents added to the first list, for the node where
-// it is largest.
+// this probability is largest.
 func (f *foundFamilies) grown(graphs *score.Posterior) float64 {
 	shares := make([]float64, f.structure.Nodes)
 	for i, share := range graphs.Marginals[f.first:] {

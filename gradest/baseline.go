@@ -26,8 +26,9 @@ func LeaveOneOut(loss *graph.Node) *graph.Node {
 // of the loss more slowly.
 const Decay = 0.9
 
-// RunningMean returns the exponential moving average of past losses as a baseline (appendix D.1).
-// It starts from zero and is corrected for that start, so that after t batches with means l_1 … l_t
+// RunningMean returns the exponential moving average of past losses as a baseline (appendix D.1 of
+// the VTI paper). It starts from zero and is corrected for that start, so that after t batches with
+// means l_1 … l_t
 //
 //	mean_t = ∑ Decay^(t−i) l_i / ∑ Decay^(t−i)
 //

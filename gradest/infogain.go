@@ -16,10 +16,11 @@ import (
 // smallest step is then a millionth of the first.
 const DefaultHalvings = 20
 
-// InformationGain bounds the change of the entropy of q(m) in one step (appendix D.2). Of the steps
-// ψ + scale·step with scale 1, 1/2, …, 2^-Halvings it takes the largest that changes the entropy of
-// q by at most Epsilon nats, and no step if none satisfies the bound. Without such a bound q(m) can
-// concentrate on models only because their parameters are fitted first.
+// InformationGain bounds the change of the entropy of q(m) in one step (appendix D.2 of the VTI
+// paper). Of the steps ψ + scale·step with scale 1, 1/2, …, 2^-Halvings it takes the largest that
+// changes the entropy of q by at most Epsilon nats, and no step if none satisfies the bound.
+// Without such a bound q(m) can concentrate on models only because their parameters are fitted
+// first.
 type InformationGain struct {
 	Epsilon  float64 // ε of eq. 57 in nats, positive
 	Halvings int     // largest number K of halvings to try; 0 means DefaultHalvings
@@ -134,7 +135,7 @@ func LargestStep(entropy, candidates *graph.Node, epsilon float64) *graph.Node {
 const mostUnseen = 1.05
 
 // ImportanceEntropy estimates the entropy of a distribution q' from models drawn from q (eq. 54 to
-// 56): logQ and logQNew [N] are log q and log q' of each drawn model -> scalar.
+// 56 of the VTI paper): logQ and logQNew [N] are log q and log q' of each drawn model -> scalar.
 //
 // The weights q'/q are formed from joint log probabilities and divided by their sum. The error of
 // the estimate is then proportional to the spread of log q' over models and not to the size of log

@@ -11,9 +11,10 @@ import (
 //
 //	mean over b of (loss_b − baseline_b) ∇ log q(m_b)
 //
-// of the gradient of the expected loss (eq. 18). loss is [B], logQ is [B] and carries the gradient,
-// baseline is [B] or a scalar; the result has the dtype of logQ. No gradient flows into loss or
-// baseline. The loss also depends on q(θ|m), whose gradient must be computed separately.
+// of the gradient of the expected loss (eq. 18 of the VTI paper). loss is [B], logQ is [B] and
+// carries the gradient, baseline is [B] or a scalar; the result has the dtype of logQ. No gradient
+// flows into loss or baseline. The loss also depends on q(θ|m), whose gradient must be computed
+// separately.
 //
 // A row in which loss, baseline or logQ is not finite is left out of the value and of the gradient,
 // and nonFinite, an int32 scalar, counts such rows. If all rows are left out, the value is NaN and

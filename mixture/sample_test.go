@@ -73,8 +73,8 @@ func TestBadInput(t *testing.T) {
 	}
 }
 
-// The first line of a run answers the question. The run writes its files, and the same seed gives
-// the same numbers.
+// The first line of a run states the number of components. The run writes its files, and the same
+// seed gives the same numbers.
 func TestRunIsComplete(t *testing.T) {
 	testkit.Slow(t)
 	y := make([]float64, 60)

@@ -43,8 +43,9 @@ func stateOf(theta []float64) (s state, logJacobian float64) {
 		logShare, logLeft := -log1pExp(-x), -log1pExp(x)
 		s.components[j-1].weight = math.Exp(logRest + logShare)
 		s.components[j].mean = s.components[j-1].mean + math.Exp(theta[3*j+1])
-		// The derivative of a weight by its stick is rest · share · (1 − share), and theta[3*j+1]
-		// the log of the derivative of mean j+1.
+		// The weight is the share, which the stick sets, of the rest that earlier components leave.
+		// Its derivative by the stick is rest · share · (1 − share). theta[3*j+1] is the log of the
+		// derivative of mean j+1.
 		logJacobian += logRest + logShare + logLeft + theta[3*j+1]
 		logRest += logLeft
 	}

@@ -15,12 +15,12 @@ import (
 
 // regret measures the loss of sampling by upper confidence bounds after t batches. excess is E_q[u
 // − f], with utilities u and expected rewards f, divergence is KL(q ‖ q*) with the best
-// distribution q*, and bound is the bound 2β max σ of the theorem (eq. 48).
+// distribution q*, and bound is the bound 2β max σ of theorem B.3 of the VTI paper (eq. 48).
 type regret struct{ excess, divergence, bound float64 }
 
 // boundBeta is the factor β of the standard deviation in upper confidence bounds. For 16 models the
-// bound of the theorem fails with probability at most 2·16·exp(−β²/2) = 0.011 (eq. 45). With β = 2
-// this limit would be above 1.
+// bound of theorem B.3 fails with probability at most 2·16·exp(−β²/2) = 0.011 (eq. 45 of the VTI
+// paper). With β = 2 this limit would be above 1.
 const boundBeta = 4
 
 // sampleByBounds runs algorithm 1 of the VTI paper on 2⁴ models whose expected rewards f are a draw

@@ -12,10 +12,10 @@ import (
 	"github.com/transdim/vti/internal/apply"
 )
 
-// lookup holds the tables shared by predictions for consecutive codes. L, w and W are as in
-// [Process]. The covariance of a code with an inducing code is a product of two factors. The factor
-// of the first sites is the same for many consecutive codes. The factor of the last sites is
-// tabulated.
+// lookup holds the tables shared by predictions for consecutive codes. L, w, W and the number M_u
+// of inducing codes are as in [Process]. The covariance of a code with an inducing code is a
+// product of two factors. The factor of the first sites is the same for many consecutive codes. The
+// factor of the last sites is tabulated.
 type lookup struct {
 	split   int        // number of first sites, whose factor is not tabulated
 	tail    *mat.Dense // [T, M_u]: factor of each of the T combinations of outcomes of the last sites, times s²

@@ -189,9 +189,9 @@ func (p *Process) restart() {
 	}
 }
 
-// choose keeps at most the given number of candidates, in the order of their models. Half of the
-// kept candidates have the largest rewards, and therefore most of q(m). The other half are spread
-// evenly over the ranks of the remaining candidates.
+// choose keeps at most the given number of candidates for inducing codes, in the order of their
+// models. Half of the kept candidates have the largest rewards, and therefore most of q(m). The
+// other half are spread evenly over the ranks of the remaining candidates.
 func choose(candidates []summary, most int) (chosen, left []summary) {
 	if len(candidates) > most {
 		slices.SortFunc(candidates, func(a, b summary) int {
@@ -217,8 +217,8 @@ func choose(candidates []summary, most int) (chosen, left []summary) {
 	return chosen, left
 }
 
-// condition updates the belief by observations (eq. 25 and 26 at the inducing codes), a block at a
-// time.
+// condition updates the belief by observations (eq. 25 and 26 of the VTI paper at the inducing
+// codes), a block at a time.
 func (p *Process) condition(observed []summary) {
 	for first := 0; first < len(observed); first += block {
 		part := observed[first:min(first+block, len(observed))]

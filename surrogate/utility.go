@@ -7,8 +7,8 @@ import (
 	"github.com/transdim/vti/internal/parallel"
 )
 
-// Utility is the rule that computes the utility u(m) of eq. 14 from a belief about the expected
-// reward of m.
+// Utility is the rule that computes the utility u(m) of eq. 14 of the VTI paper from a belief about
+// the expected reward of model m.
 type Utility int
 
 const (

@@ -25,7 +25,7 @@ type networkMover struct {
 	along      []float32 // inputs of a unit with these weights [n]
 	before     []float32 // inputs of the unit after a move [n]
 	output     []float32 // outputs of the unit after a move [n]
-	part       []float32 // [H']
+	part       []float32 // products of a unit's output with all units over a block of rows [H']
 	row        []float64 // products of output with all units and with itself [H']
 	pull       float64   // product of output with x_j
 }

@@ -2,8 +2,8 @@ package score
 
 import dgraph "github.com/transdim/vti/dag/graph"
 
-// changedForm is the [Form] of a node with soft interventions: in some rows it has another
-// mechanism of the same parents. The embedded Form is the usual mechanism, whose parameters are
+// changedForm is the [Form] of a node with soft interventions: in some rows the node has another
+// mechanism with the same parents. The embedded Form is the usual mechanism, whose parameters are
 // part of the answer. The parameters of the other mechanisms are integrated out.
 type changedForm struct {
 	Form

@@ -9,8 +9,8 @@ import (
 	"github.com/transdim/vti/table"
 )
 
-// clamp is an intervention that a column marks, which is not a node: in the rows where the column
-// is not zero, a node was set to a value, which need not be in the table.
+// clamp is an intervention marked by a column that is not a node. In the rows where this column is
+// not zero, a node was set to a value, which need not be in the table.
 type clamp struct {
 	text   string // the option that describes the intervention
 	column string
@@ -92,7 +92,8 @@ func (d *Data) clampValue(j int, level string) (float64, error) {
 	return 0, fmt.Errorf("got level %q, want low or high", level)
 }
 
-// exempt marks that a row shows nothing about the mechanism of node j, which was set from outside.
+// exempt marks that a row shows nothing about the mechanism of node j, because the node was set
+// from outside.
 func (d *Data) exempt(row, j int) {
 	if d.Counted == nil {
 		d.Counted = make([][]bool, d.Rows())

@@ -57,7 +57,8 @@ func (c *candidates) doubtsOf(j int, graphs [][]dgraph.Set) []float64 {
 }
 
 // findDoubts computes the doubts about pairs from the present graphs of all walks, at the start of
-// a round, and the blocks along doubtful edges from the last round. It gives them to all walks.
+// a round, and the blocks along doubtful edges from the last round. It gives the doubts and the
+// blocks to all walks.
 func (r *chainRun) findDoubts(ctx gocontext.Context) error {
 	nodes := r.problem.Data.Nodes()
 	graphs := apply.To(r.walks, func(w *walk) []dgraph.Set { return slices.Clone(w.parents) })

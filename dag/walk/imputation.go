@@ -20,12 +20,12 @@ import (
 	"github.com/transdim/vti/internal/stream"
 )
 
-// imputer is a chain over graphs, parameters and the missing cells of a table. Its distribution
-// converges to their posterior given the observed cells. It alternates steps of [walk], given a
-// completed table, with draws of the cells, given the graph. Numbers are drawn row by row, given
-// parameters drawn for the graph. Categories are drawn cell by cell, with the tables of
-// probabilities integrated out. Cells must be missing at random: given the observed cells, the fact
-// that a cell is missing must have no information about its value.
+// imputer is a chain over graphs, parameters and the missing cells of a table. The distribution of
+// the chain converges to the posterior of all three given the observed cells. The chain alternates
+// steps of [walk], given a completed table, with draws of the cells, given the graph. Numbers are
+// drawn row by row, given parameters drawn for the graph. Categories are drawn cell by cell, with
+// the tables of probabilities integrated out. Cells must be missing at random: given the observed
+// cells, the fact that a cell is missing must have no information about its value.
 type imputer struct {
 	problem *score.Problem // with its own copy of the table
 	random  *rand.Rand
