@@ -78,7 +78,7 @@ func (f *Flow) placed(ctx *context.Context, mask, x *graph.Node) stages {
 }
 
 // placed is a stage that runs in the coordinates of the larger flow. spread [D, larger D] has a one
-// where a coordinate of x has its place in the larger flow. The whole log-determinant, which is a
+// at the index that a coordinate of x has in the larger flow. The whole log-determinant, which is a
 // sum over coordinates, is returned at the first coordinate.
 type placed struct {
 	spread *graph.Node

@@ -17,7 +17,8 @@ import (
 // A sum over all assignments of the rows to components gives reference values of p(k | data) for
 // the samplers. Given β, the probability of an assignment is a Dirichlet-multinomial probability
 // times a product over components: the density of the rows of a component, integrated over its mean
-// and variance. One-dimensional trapezoidal rules compute the remaining integrals.
+// and variance. One-dimensional trapezoidal rules compute the integrals over β and, where there is
+// no closed form, over variances.
 
 // lanes is the number of values of β for which sums are computed together.
 const lanes = 8

@@ -152,7 +152,7 @@ func TestBirthRatio(t *testing.T) {
 }
 
 // The acceptance ratio of a split is the product of three ratios: of the densities of the states,
-// of the probabilities of choosing the moves, and of the densities of the numbers u.
+// of the probabilities of choosing the moves, and of the densities of the numbers u of the split.
 func TestSplitRatioIsThatOfDensities(t *testing.T) {
 	values := map[string][]float64{"normal": {1, 2.5, 2.7, 4, 9, 9.3}, "student": {1, 2.5, 2.7, 4, 9, 9.3}, "poisson": {1, 2, 2, 4, 9, 7}}
 	for name, options := range map[string]Options{

@@ -233,7 +233,7 @@ func (s *Sample) combined() (probability, se []float64) {
 
 // disagreement returns the largest difference between the methods, in standard errors, and the
 // number of components with this difference. It ignores numbers of components whose probability is
-// below rare by both methods.
+// below the constant rare by both methods.
 func (s *Sample) disagreement() (sigmas float64, components int) {
 	for k, p := range s.jumping.probability {
 		q := s.cluster.probability[k]

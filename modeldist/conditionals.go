@@ -55,7 +55,7 @@ const (
 
 // FitConditionals fits the distribution to draws of ascending sets of items. guess holds a guessed
 // inclusion probability for each item, which matters for items in few draws. Items without a
-// regression have at least the probabilities in least, which may be nil.
+// regression have at least the probabilities in the argument least, which may be nil.
 func FitConditionals(draws [][]int32, guess, least []float64) *Conditionals {
 	if len(draws) == 0 {
 		panic("modeldist.FitConditionals: got no draws")

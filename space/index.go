@@ -129,7 +129,8 @@ func Codes(cards []int, index *graph.Node) *graph.Node {
 }
 
 // mustStrides returns, for each site (digit) of a code, the change of the code's index when the
-// outcome of the site grows by one. It panics, naming the function where, if indices are too large.
+// outcome of the site grows by one. It panics if indices are too large. The message begins with the
+// argument named where.
 func mustStrides(where string, cards []int) []int32 {
 	if count := mustCount(where, cards); count > math.MaxInt32 {
 		panic(fmt.Errorf("%s: the space has %d codes, more than an int32 can number", where, count))

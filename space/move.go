@@ -10,10 +10,10 @@ import (
 type Mover interface {
 	Space
 	// Move replaces code (length S) by a proposed model, and permutes z (length D), the coordinates
-	// of all parameters including unused ones, so that members that stay keep their coordinates. It
-	// returns the log of the probability of the reverse proposal over the probability of this
-	// proposal. If the chosen kind of move is impossible it returns −Inf and leaves code and z
-	// unchanged.
+	// of all parameters including unused ones, so that items that stay in the model keep their
+	// coordinates. It returns the log of the probability of the reverse proposal over the
+	// probability of this proposal. If the chosen kind of move is impossible it returns −Inf and
+	// leaves code and z unchanged.
 	Move(random *rand.Rand, code []int32, z []float64) (logRatio float64)
 }
 
@@ -92,8 +92,8 @@ func (l *Lists) insert(code []int32, z []float64, size int, item int32) {
 	rotate(l.blocks(z, place, size+1), -l.width)
 }
 
-// remove removes the member at a place from a list of size members and returns it. Its coordinates
-// move to the place that becomes unused.
+// remove removes the member at a place from a list of size members and returns it. The coordinates
+// of the member move to the place that becomes unused.
 func (l *Lists) remove(code []int32, z []float64, size, place int) (item int32) {
 	item = code[place]
 	copy(code[place:size-1], code[place+1:size])

@@ -14,10 +14,10 @@ const (
 )
 
 // noise is the learned variance σ_ε² of a reward given its model, estimated by expectation and
-// maximisation. A batch adds the expected squared distance of its draws from f(m), given the draws.
-// For a model drawn n times with mean reward ȳ, and with μ and v the mean and variance of f(m)
-// before the batch, this is Σ(y − ȳ)² + n((1 − g)²(ȳ − μ)² + (1 − g)v) with the gain g = v/(v +
-// σ_ε²/n). If n = 1 it tends to σ_ε² as v grows.
+// maximisation. A batch adds the expected squared distance of its rewards from the expected reward
+// f(m), given the rewards. For a model drawn n times with mean reward ȳ, and with μ and v the mean
+// and variance of f(m) before the batch, this is Σ(y − ȳ)² + n((1 − g)²(ȳ − μ)² + (1 − g)v) with
+// the gain g = v/(v + σ_ε²/n). If n = 1 it tends to σ_ε² as v grows.
 type noise struct {
 	value          float64
 	moment, weight float64 // sums of squares and of draws, with weights that decay from batch to batch

@@ -50,8 +50,8 @@ func newOrderSum(sets [][]weightedSet, on func(done, total int) bool) *orderSum 
 	return o
 }
 
-// sumWithin returns, for every set S of nodes, the log of the total weight of those elements of
-// sets that are subsets of S and contain all nodes of must.
+// sumWithin returns, for every set S of nodes, the log of the total weight of the sets of parents
+// that are subsets of S and contain all nodes of the argument must.
 func sumWithin(sets []weightedSet, nodes int, must uint64) []float64 {
 	sums := slices.Repeat([]float64{math.Inf(-1)}, 1<<nodes)
 	for _, s := range sets {

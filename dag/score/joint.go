@@ -73,7 +73,8 @@ func standardized(rows [][]float64) [][]float64 {
 }
 
 // JointCost returns a rough time in nanoseconds for computing the log evidence of the columns of
-// base and size further columns. The result only limits how far a search goes.
+// the nodes in base together with further columns, whose number is the argument size. The result
+// only limits how far a search goes.
 func (p *Problem) JointCost(node, size int, base dgraph.Set) float64 {
 	if p.Model.Mechanism != sem.Categorical {
 		return 25 + 2*float64(size+base.Len())

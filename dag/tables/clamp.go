@@ -38,8 +38,8 @@ func parseClamp(text string, t *table.Table) (c clamp, err error) {
 	return c, nil
 }
 
-// applyClamps sets nodes to values in the rows of interventions by clamps. These rows do not count
-// for the nodes. It must be called before values are scaled.
+// applyClamps sets each clamped node to its value in the rows of the intervention. These rows do
+// not count for the nodes. It must be called before values are scaled.
 func (d *Data) applyClamps(t *table.Table, clamps []clamp) error {
 	for _, c := range clamps {
 		j, err := d.Node(c.node)

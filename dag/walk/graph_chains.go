@@ -259,9 +259,9 @@ func (w *walk) largeSteps() {
 const pilotGraphs = KeptGraphs / 10
 
 // pilot runs every chain for a short time and chooses new candidates from the graphs visited. A few
-// nodes have likely parents that were not among the first candidates. Steps that draw all parents
-// of a node leave such a node out while it has such a parent. The graphs visited also show doubtful
-// edges for the blocks of the first round.
+// nodes have likely parents that were not among the first candidates. Large steps, which draw all
+// parents of nodes, leave out a node while it has a parent that is not a candidate. The graphs
+// visited also show doubtful edges for the blocks of the first round.
 func (s *Graphs) pilot(ctx gocontext.Context, r *chainRun, status func(string)) error {
 	s.sweeps = 1
 	if err := r.findDoubts(ctx); err != nil {

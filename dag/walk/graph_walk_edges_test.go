@@ -11,8 +11,8 @@ import (
 )
 
 // Steps that turn edges, mixed with a few steps that add and remove edges, leave the posterior
-// invariant: no edge probability is off by 5 standard errors, and compared with another prior some
-// are off by 8.
+// invariant: no edge probability is off by 5 standard errors. Compared with the posterior for
+// another prior, some edge probabilities are off by 8.
 func TestTurnsAgainstExactSums(t *testing.T) {
 	p, tables := windowProblem(t, false)
 	for name, steps := range map[string]func(w *walk){

@@ -166,8 +166,8 @@ func (s *setSearch) without(places []int, first, second, more int) (rank int) {
 	return rank
 }
 
-// with returns a slice with L of the sets that consist of one lower place and of places, except
-// places[first] and places[second]. Element k is for the lower place k.
+// with returns the log evidences L of the sets that consist of a lower place and the given places,
+// except places[first] and places[second]. Element k belongs to the lower place k.
 func (s *setSearch) with(places []int, first, second int) []float64 {
 	size := len(places) + 1
 	for _, out := range [...]int{first, second} {
