@@ -23,8 +23,8 @@ func lowerOf(a11, a21, a22 *Node) lower {
 	return lower{first, second, Sqrt(Sub(a22, Square(second)))}
 }
 
-// times returns L M Lᵀ divided by over, as entries 11, 21 and 22, for the symmetric M with entries
-// m11, m21 and m22.
+// times returns L M Lᵀ divided by the argument over, as entries 11, 21 and 22, for the symmetric M
+// with entries m11, m21 and m22.
 func (l lower) times(m11, m21, m22, over *Node) []*Node {
 	cross := Add(Mul(l[1], m11), Mul(l[2], m21))
 	last := Add(Add(Mul(Square(l[1]), m11), MulScalar(Mul(Mul(l[1], l[2]), m21), 2)), Mul(Square(l[2]), m22))

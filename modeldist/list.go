@@ -80,8 +80,9 @@ func NewList(items, slots int, cfg ListConfig) (*List, error) {
 	return l, nil
 }
 
-// hazards holds, as nodes of a computation graph, the parameters of the log odds of all p items. A
-// items are active: their log odds depend on the members before them, with embeddings of length E.
+// hazards holds, as nodes of a computation graph, the parameters of the log odds of all p items.
+// The first A items are active: their log odds depend on the members before them, with embeddings
+// of length E.
 type hazards struct {
 	list     *List
 	ctx      *context.Context

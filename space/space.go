@@ -41,7 +41,8 @@ func CheckCards(cards []int) error {
 	return nil
 }
 
-// AssertCodes panics unless codes has shape [B, sites] int32. The error begins with the text where.
+// AssertCodes panics unless codes has shape [B, sites] int32. The error begins with the argument
+// named where.
 func AssertCodes(where string, codes *graph.Node, sites int) {
 	if codes.DType() != dtypes.Int32 || codes.Rank() != 2 || codes.Shape().Dim(1) != sites {
 		panic(fmt.Errorf("%s: want codes of shape [B, %d] and dtype Int32, got %s", where, sites, codes.Shape()))

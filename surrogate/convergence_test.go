@@ -96,8 +96,8 @@ func pick(q []float64, u float64) int {
 const firstOfRate = 3
 
 // slopes returns the exponents of t with which excess and divergence fall, estimated from a number
-// of runs, with their standard errors. failed is the fraction of times t at which the bound of the
-// theorem does not hold.
+// of runs, with their standard errors. failed is the fraction of times t at which the bound of
+// theorem B.3 does not hold.
 func slopes(t *testing.T, newBelief func() Belief, movement func(t int) float64) (excess, excessSE, divergence, divergenceSE, failed float64) {
 	t.Helper()
 	const runs = 24

@@ -136,8 +136,8 @@ func (s *GraphSpace) Features(codes *graph.Node, dtype dtypes.DType) *graph.Node
 // Space returns the space of codes of graphs.
 func (t *GraphTarget) Space() space.Space { return t.Codes }
 
-// LogPrior returns the log prior weight of codes: normalised if the constant is known, and −Inf for
-// graphs that the constraints exclude. [B,S] -> [B] float64
+// LogPrior returns the log prior weight of codes: normalised if the normalising constant is known,
+// and −Inf for graphs that the constraints exclude. [B,S] -> [B] float64
 func (t *GraphTarget) LogPrior(codes *graph.Node) *graph.Node {
 	g, s, adjacency := codes.Graph(), t.structure, t.Codes.Adjacency(codes)
 	node, parents := t.Codes.rows(codes)

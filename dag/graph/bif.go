@@ -99,8 +99,8 @@ func (r *bifReader) word() bifWord {
 	return r.words[r.next-1]
 }
 
-// until takes all words up to and including the next word mark. It returns the words before this
-// mark, without commas and vertical lines.
+// until takes all words up to and including the next word that equals mark. It returns the words
+// before mark, without commas and vertical lines.
 func (r *bifReader) until(mark string) (words []bifWord, err error) {
 	for {
 		switch w := r.word(); w.text {

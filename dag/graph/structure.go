@@ -29,8 +29,8 @@ type Structure struct {
 	MaxParents int
 	// Prior is the prior weight of a graph.
 	Prior FamilyPrior
-	// Orders makes Prior a prior over codes (P, U) instead of graphs, as in the VTI paper: a graph
-	// then counts once for each of its topological orders.
+	// Orders makes Prior a prior over codes (P, U), see [Ordered], instead of graphs, as in the VTI
+	// paper: a graph then counts once for each of its topological orders.
 	Orders bool
 }
 

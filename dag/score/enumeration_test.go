@@ -62,7 +62,7 @@ func copiesOf(size float64) func(j int, before, noise []float64) float64 {
 	}
 }
 
-// scaledOf multiplies each node by a different power of ten.
+// scaledOf multiplies the values of each node by a different power of ten.
 func scaledOf(value func(j int, before, noise []float64) float64) func(j int, before, noise []float64) float64 {
 	scales := []float64{1e9, 1e-9, 1, 1e-3, 1e6}
 	return func(j int, before, noise []float64) float64 {

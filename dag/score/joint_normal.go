@@ -123,7 +123,8 @@ func (s *normalStack) gramRow(c int) []float64 {
 	return s.gram[c]
 }
 
-// left returns the residual sum of squares of column c given the first depth columns in the factor.
+// left returns the residual sum of squares of column c given the first columns in the factor, whose
+// number is depth.
 func (s *normalStack) left(depth, c int) float64 {
 	return math.Max(s.rest[depth][c], leastRest*math.Max(s.rest[0][c], math.SmallestNonzeroFloat64/leastRest))
 }

@@ -117,8 +117,8 @@ type Draw struct {
 	Probability, SE float64
 }
 
-// Sample draws count graphs, and returns the different graphs among them, the most probable graph
-// first. The error wraps the error of ctx.
+// Sample draws graphs, whose number is count, and returns the different graphs among them, the most
+// probable graph first. The error wraps the error of ctx.
 func (p *Posterior) Sample(ctx gocontext.Context, random *rand.Rand, count int) ([]Draw, error) {
 	graphs := make([][]int, count)
 	for k := range graphs {

@@ -110,8 +110,8 @@ func TestDrawsFollowThePosterior(t *testing.T) {
 	}
 }
 
-// The priors over graphs and over orders differ: the first counts each graph once, the second as
-// often as it has orders.
+// The priors over graphs and over orders differ: the prior over graphs counts each graph once, and
+// the prior over orders counts a graph once for each of its topological orders.
 func TestPriorsOverGraphsAndOrders(t *testing.T) {
 	for _, orders := range []bool{false, true} {
 		s := dgraph.FreeStructure(3)

@@ -38,7 +38,8 @@ func TestSimulatedLinearDataHaveTheirGraph(t *testing.T) {
 	}
 }
 
-// leastSquares returns the weights of the regression of a node on the columns regressors.
+// leastSquares returns the weights of the regression of a node on the columns in the argument
+// regressors.
 func leastSquares(t *testing.T, d *tables.Data, regressors []int, node int) []float64 {
 	t.Helper()
 	if len(regressors) == 0 {

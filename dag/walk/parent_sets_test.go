@@ -20,8 +20,9 @@ import (
 )
 
 // parityTable returns a table whose columns have the given number of levels. The first column is
-// the sum, modulo this number, of some of the other columns, its parents, except in a share flips
-// of the rows. Any of its parents except one are together independent of the first column.
+// the sum, modulo this number, of some of the other columns, its parents, except in a share of the
+// rows, the argument flips. Any of its parents except one are together independent of the first
+// column.
 func parityTable(t *testing.T, nodes, rows, levels, parents int, flips float64, seed uint64) *score.Problem {
 	random := rand.New(rand.NewPCG(seed, 1))
 	names, values := make([]string, nodes), make([][]float64, rows)
