@@ -121,7 +121,7 @@ type CurvePoint struct {
 }
 
 // LevelPoint describes the level at one time: the mean of a row, the standard deviation of a row
-// for the model variance, or the rate of events.
+// for the model Variance, or the rate of events.
 type LevelPoint struct {
 	// Mean is the posterior mean of the level at Time; Q025 and Q975 are the ends of its central 95
 	// percent interval.

@@ -147,7 +147,7 @@ func TestAnchorIsExactForGaussians(t *testing.T) {
 	}
 }
 
-// TestDiagonalPrecision compares an anchor with the oracle for a diagonal precision in more than
+// TestDiagonalPrecision compares an anchor with anchorOracle for a diagonal precision in more than
 // MaxCoupledDim coordinates. The map back must return the draws.
 func TestDiagonalPrecision(t *testing.T) {
 	const dim = MaxCoupledDim + 1
@@ -170,7 +170,7 @@ func TestDiagonalPrecision(t *testing.T) {
 
 // TestNearlySingularPrecision has two coordinates that repeat a third one, first almost (variance
 // inflation 1e4), then to within rounding. In Float32 the anchor must be finite and invertible in
-// both cases, and agree with the oracle in the first.
+// both cases, and agree with anchorOracle in the first.
 func TestNearlySingularPrecision(t *testing.T) {
 	const dim, rows = 12, 30
 	for _, c := range []struct {

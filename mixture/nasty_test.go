@@ -80,7 +80,8 @@ func TestRoundingIsNoSpike(t *testing.T) {
 
 // The test checks the method infinite, which reports whether the posterior has infinite mass. This
 // is so if the integrand over log β, a sum over all assignments of rows, grows as β goes to 0. The
-// test computes its slope from two tiny β, for small tables of equal values and a few other values.
+// test computes the slope of the integrand from two tiny β, for small tables of equal values and a
+// few other values.
 func TestInfinitePosteriors(t *testing.T) {
 	for _, c := range []struct {
 		equal, others, components int

@@ -245,7 +245,8 @@ func TestFrequenciesAreChecked(t *testing.T) {
 	require.True(t, fails(t, func(t testing.TB) { requireFrequencies(t, []int{3, 2}, probs, draws) }))
 }
 
-// fails reports whether check fails, which may use only methods of testing.TB that require uses.
+// fails reports whether the function check fails, which may use only the methods of testing.TB that
+// package require uses.
 func fails(t testing.TB, check func(testing.TB)) bool {
 	spy := &recorder{TB: t}
 	func() {

@@ -131,8 +131,8 @@ func (k *knots) visitFrom(ctx gocontext.Context, candidate int, visit func(set [
 	return ctx.Err()
 }
 
-// add adds a candidate to a set of level knots, visits the resulting set, and then the larger sets
-// that begin with it. explained is the sum of squares that the set explains.
+// add adds a candidate to a set of knots, whose number is level, visits the resulting set, and then
+// the larger sets that begin with it. explained is the sum of squares that the set explains.
 func (w *walk) add(level, candidate int, explained float64) {
 	column := w.columns[level][candidate]
 	square := w.squares[level][candidate]

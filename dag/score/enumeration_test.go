@@ -75,7 +75,7 @@ func scaledOf(value func(j int, before, noise []float64) float64) func(j int, be
 }
 
 // levelsOf makes categories with two to four levels. Two of the nodes are equal except in a share
-// of the rows.
+// of the rows, the argument differ.
 func levelsOf(differ float64) func(j int, before, noise []float64) float64 {
 	return func(j int, before, noise []float64) float64 {
 		levels := float64(2 + j%3)

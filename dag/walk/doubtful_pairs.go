@@ -17,7 +17,7 @@ import (
 // edge of probability p. In large sparse graphs nearly all pairs are certainly joined or certainly
 // not. Steps that pick all pairs with the same probability almost never pick the doubtful ones. The
 // doubts do not change during a round, so that a step and its reverse are proposed with the same
-// probability. They affect only the speed of chains.
+// probability. The doubts affect only the speed of chains.
 type doubtfulPairs struct {
 	pairs [][2]int // i < j
 	table pick.Table

@@ -38,8 +38,8 @@ func (w *walk) block(width int) {
 	w.score += difference
 }
 
-// blockNodes draws the set B of a block: a node and some of its candidates, or as often nodes along
-// doubtful edges, if these are known.
+// blockNodes draws the set B of a block: a node and some of its candidates. If doubtful edges are
+// known, half of the blocks are nodes along such edges instead.
 func (w *walk) blockNodes(width int) (block dgraph.Set) {
 	if w.blocks != nil && w.random.IntN(2) == 0 {
 		return w.blocks.draw(width, w.random)

@@ -129,7 +129,7 @@ const (
 )
 
 // containing returns the log of the sum of the weights of the sets of candidates that are within
-// mask and contain the candidate bit.
+// mask and contain the candidate with the given bit.
 func (t *orderTables) containing(j, mask, bit int) float64 {
 	all, without := t.within[j][mask], t.within[j][mask&^bit]
 	if share := -math.Expm1(without - all); share > leastDifference {
