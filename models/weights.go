@@ -20,7 +20,7 @@ const missedRatio = 100
 // wider version of q(m).
 func (x *Visited) WeighProposed(ctx context.Context, cfg Config) (*Certificate, error) {
 	w := &modelWeights{Visited: x, reference: x.Q.Wide(), stream: cfg.Stream, source: x.random(cfg.Stream)}
-	for w.draws < cfg.Draws {
+	for w.draws < cfg.Draws && (w.draws == 0 || !cfg.overdue()) {
 		if err := w.draw(ctx); err != nil {
 			return nil, err
 		}
