@@ -31,6 +31,27 @@ func (gamma) LogKernelAt(y, eta, shape float64) float64 {
 	return shape*(ratio-cappedExpm1At(ratio)) + math.Log(shape)/2 - stirlingRestAt(shape)
 }
 
+// sumKernels computes the terms of the shape once, and the exponentials of all rows in one call.
+func (gamma) sumKernels(y, times, eta []float64, shape float64, sums []float64) {
+	n, ofShape := len(y), math.Log(shape)/2-stirlingRestAt(shape)
+	withBuffer(3*n, func(work []float64) {
+		logs, ratio, growth := work[:n], work[n:2*n], work[2*n:]
+		vectors.Log(logs, y)
+		for k := range sums {
+			vectors.Sub(ratio, logs, eta[k*n:(k+1)*n])
+			vectors.MinScalar(growth, ratio, mostLogRatio)
+			vectors.Expm1(growth, growth)
+			sums[k] = 0
+			for i, x := range ratio {
+				if x > mostLogRatio {
+					growth[i] = cappedExpm1At(x)
+				}
+				sums[k] += timesOf(times, i) * (shape*(x-growth[i]) + ofShape)
+			}
+		}
+	})
+}
+
 func (gamma) LogConstant(y float64) float64 { return -math.Log(y) - halfLog2Pi }
 
 func (gamma) NewtonAt(y, eta, shape float64) (slope, curvature float64) {
