@@ -10,6 +10,7 @@ import (
 	"github.com/transdim/vti/internal/apply"
 	"github.com/transdim/vti/internal/budget"
 	"github.com/transdim/vti/internal/integrate"
+	"github.com/transdim/vti/internal/parallel"
 	"github.com/transdim/vti/internal/psis"
 	"github.com/transdim/vti/internal/verdict"
 	"github.com/transdim/vti/likelihood"
@@ -200,63 +201,79 @@ func (f *integral) pilots(ctx gocontext.Context, e effort) error {
 	if err := f.drawFirst(ctx, last, e, pilotDraws); err != nil {
 		return err
 	}
-	best := last.logPrior + last.weights.LogMean
-	for _, m := range f.list[:len(f.list)-1] {
-		var err error
-		if f.r.sticks(m.mask) > 0 { // the monotonic effect may have another sign and other shares
-			err = f.drawFirst(ctx, m, e, pilotDraws)
-		} else {
+	err := f.each(ctx, func(_ int, m *modelIntegral) error {
+		switch {
+		case m == last:
+			return nil
+		case f.r.sticks(m.mask) > 0: // the monotonic effect may have another sign and other shares
+			return f.drawFirst(ctx, m, e, pilotDraws)
+		default:
 			f.follow(last, m, e)
-			err = f.extend(ctx, m, initialDraws, "glance")
+			return f.extend(ctx, m, initialDraws, "glance")
 		}
-		if err != nil {
-			return err
-		}
+	})
+	if err != nil {
+		return err
+	}
+	best := math.Inf(-1)
+	for _, m := range f.list {
 		best = max(best, m.logPrior+m.weights.LogMean)
 	}
-	for _, m := range f.list {
-		if m.logPrior+m.weights.LogMean > best-hopelessNats {
-			if err := f.extend(ctx, m, pilotDraws-len(m.sample.Points), "pilot"); err != nil {
-				return err
-			}
+	err = f.each(ctx, func(_ int, m *modelIntegral) error {
+		if !(m.logPrior+m.weights.LogMean > best-hopelessNats) {
+			return nil
 		}
+		return f.extend(ctx, m, pilotDraws-len(m.sample.Points), "pilot")
+	})
+	if err != nil {
+		return err
 	}
 	for round := range mostRefined {
 		f.combine()
-		for k, m := range f.list {
-			if !m.suited() && mayMatter(m.evidence(), f.Probability[k]*math.Exp(missedNats)) {
-				if err := f.refine(ctx, m, fmt.Sprintf("refine/%d", round)); err != nil {
-					return err
-				}
+		err := f.each(ctx, func(k int, m *modelIntegral) error {
+			if m.suited() || !mayMatter(m.evidence(), f.Probability[k]*math.Exp(missedNats)) {
+				return nil
 			}
+			return f.refine(ctx, m, fmt.Sprintf("refine/%d", round))
+		})
+		if err != nil {
+			return err
 		}
 	}
-	for _, m := range f.list {
-		if e.apart && !m.suited() {
-			m.restart(nil)
-			if err := f.drawFirst(ctx, m, e, pilotDraws); err != nil {
-				return err
-			}
+	err = f.each(ctx, func(_ int, m *modelIntegral) error {
+		if !e.apart || m.suited() {
+			return nil
 		}
-	}
-	f.combine()
-	for k, m := range f.list {
-		if mayMatter(m.evidence(), f.Probability[k]) {
-			if err := f.extend(ctx, m, e.first/notableShare-len(m.sample.Points), "notable"); err != nil {
-				return err
-			}
-		}
+		m.restart(nil)
+		return f.drawFirst(ctx, m, e, pilotDraws)
+	})
+	if err != nil {
+		return err
 	}
 	f.combine()
-	for k, m := range f.list {
+	err = f.each(ctx, func(k int, m *modelIntegral) error {
+		if !mayMatter(m.evidence(), f.Probability[k]) {
+			return nil
+		}
+		return f.extend(ctx, m, e.first/notableShare-len(m.sample.Points), "notable")
+	})
+	if err != nil {
+		return err
+	}
+	f.combine()
+	return f.each(ctx, func(k int, m *modelIntegral) error {
 		poor := m.weights.K > mendedK || f.Probability[k] > 100*notableModel && m.weights.ESS < preciseESS*float64(len(m.sample.Points))
-		if m.proposal != nil && poor && f.Probability[k] > 10*notableModel {
-			if err := f.refine(ctx, m, "mended"); err != nil {
-				return err
-			}
+		if m.proposal == nil || !poor || !(f.Probability[k] > 10*notableModel) {
+			return nil
 		}
-	}
-	return nil
+		return f.refine(ctx, m, "mended")
+	})
+}
+
+// each calls the function do for all models, side by side. Each model has its own random streams,
+// and a model alone leaves processors idle between its rounds of draws.
+func (f *integral) each(ctx gocontext.Context, do func(k int, m *modelIntegral) error) error {
+	return parallel.For(ctx, len(f.list), func(k int) error { return do(k, f.list[k]) })
 }
 
 // follow gives the model m the proposal of the model neighbour, restricted to the hyperparameters
