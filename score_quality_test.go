@@ -17,8 +17,9 @@ import (
 )
 
 // ScoreVariance returns the variance of the gradient from one batch with a control variate, summed
-// over the logits of a table q(m). It is estimated from the given number of batches, after memory
-// batches that fill the moving average of Running. The trained state comes from the checkpoint of
+// over the logits of a table q(m). It is estimated from the given number of batches. Before them it
+// draws as many batches as the argument memory says, which fill the moving average of the control
+// variate Running. The trained state comes from the checkpoint of
 // cfg, which a fit with the control variate SurrogateMean has written.
 func ScoreVariance(device *gpu.Device, target Target, cfg Config, control ControlVariate, batches, memory int) (float64, error) {
 	cfg.Resume = true

@@ -33,7 +33,8 @@ type normalTrend struct{ trend }
 
 func (normalTrend) Unimodal() bool { return true }
 
-// If every model has one mode, weights need no check by chains, which saves most of the time.
+// If the posterior of every model has a single mode, importance weights need no check by Markov
+// chains, which saves most of the time.
 func ExampleUnimodalTarget() {
 	models, err1 := space.NewSubsets(2, []int{0}, [][]int{{1}})
 	device, err2 := gpu.Open(gpu.Auto)

@@ -266,8 +266,9 @@ func (s *setEncoder) linear(ctx *context.Context, x *Node, outputs int, weight m
 	return made.Linear(ctx, s.seed, x, outputs, weight, made.Zeros)
 }
 
-// sets groups the members of the plates in from into sets, one for each member of the plates in to.
-// On the axis, a plate of from is replaced by an outer plate or removed.
+// sets divides the members of the inner plates (field from) into one set for each member of the
+// outer plates (field to). The plate at position axis of the field from is replaced by an outer
+// plate, or removed.
 type sets struct {
 	*replica
 	from, to []*Plate

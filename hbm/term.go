@@ -9,8 +9,9 @@ import (
 )
 
 // Term is a parameter of a density: a Variable, a number (Number, Numbers), or a function of
-// variables (Of). Its value at the members of a variable is a node [plates..., draws, event...] on
-// the plates of that variable. Axes along which the value does not change may have size 1.
+// variables (Of). For a variable whose density has this parameter, the value is a graph node of
+// shape [plates..., draws, event...], with the plates of that variable. Axes along which the value
+// does not change may have size 1.
 type Term interface {
 	variables() []*Variable
 	node(r *replica, plates []*Plate) *Node

@@ -20,7 +20,7 @@ type Options struct {
 	// Concentration is the parameter δ of the Dirichlet prior of the weights (default 1).
 	Concentration float64 `json:"concentration,omitempty"`
 	// MeanSD sets the prior of the means, N(midrange, (MeanSD R)²) restricted to ascending means
-	// (default 1).
+	// (default 1), with R the range of the column.
 	MeanSD float64 `json:"mean_sd,omitempty"`
 	// PrecisionShape, ScaleShape and ScaleRate set the prior of precisions: 1/σ² ~
 	// Gamma(PrecisionShape, β), β ~ Gamma(ScaleShape, ScaleRate/R²) (defaults 2, 0.2 and 10).

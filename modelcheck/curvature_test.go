@@ -10,11 +10,12 @@ import (
 	"gonum.org/v1/gonum/stat"
 )
 
-// Shapes are patterns of residuals along a column, such as its square. The check computes the
-// correlations of residuals with shapes for a block of draws at once. The test computes them draw
-// by draw in loops over rows, and requires the same sums and counts of draws. Only every second row
-// is used, interventions set the first rows, some columns are ignored in some draws, and the last
-// block is not full. The test is made for residuals and for absolute residuals.
+// Shapes are functions of a column, such as its square, that residuals may follow. The check
+// computes the correlations of residuals with shapes for a block of draws at once. The test
+// computes them draw by draw in loops over rows, and requires the same sums of correlations over
+// draws, and the same number of draws in each sum. Only every second row is used, interventions set
+// the first rows, some columns are ignored in some draws, and the last block is not full. The test
+// is made for residuals and for absolute residuals.
 func TestShapesAgainstLoops(t *testing.T) {
 	for _, sizes := range []bool{false, true} {
 		shapesAgainstLoops(t, sizes)

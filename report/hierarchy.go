@@ -24,7 +24,8 @@ type hierarchy struct {
 
 // The meaning of each verdict on a regression, with advice: regressionMeaning for the family that
 // integrates the effects of groups out, and familyMeaning for variational families that learn these
-// effects. failedInference is the meaning for answers of networks that were trained beforehand.
+// effects. failedInference replaces the text of the verdict Failed if the answer comes from a
+// network that was trained beforehand.
 var (
 	regressionMeaning = [...]string{
 		vti.Trusted:  "the numbers below hold to within their Monte Carlo errors.",

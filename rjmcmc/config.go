@@ -88,7 +88,8 @@ type Progress struct {
 }
 
 // Validate returns an error for the first invalid setting. It also returns an error if the run
-// would need more memory than the machine has even on a space of one site and one coordinate.
+// would need more memory than the machine has, even for the smallest problem: two models, and one
+// parameter.
 func (c Config) Validate() error {
 	switch {
 	case c.Chains < 0:

@@ -72,10 +72,11 @@ func gridMoments(p *Problem) (sigma, slope [2]float64) {
 }
 
 // Moments of σ and of coefficients, with expectations along orbits (curves through the draws),
-// agree with sums over a grid and have correct errors. In each of 40 samples of 3,000 draws they
-// are within four standard errors of the sums, their mean over the samples is within three standard
-// errors, and the worst sd of σ is off by less than 3 percent. Without orbits, more than a quarter
-// of the sds of σ are not resolved, or off by more than 3 percent.
+// agree with sums over a grid and have correct errors. The moments from each of 40 samples of 3,000
+// draws are within four standard errors of the sums. The means of the moments over the samples are
+// within three standard errors, and the worst sd of σ is off by less than 3 percent. Without
+// orbits, more than a quarter of the sds of σ are left out as unreliable, or are off by more than 3
+// percent.
 func TestMomentsAlongOrbits(t *testing.T) {
 	testkit.Slow(t)
 	p := fiveRows(t, ModelOptions{Likelihood: likelihood.StudentKind})

@@ -139,10 +139,10 @@ func TestMonotonicGivenShares(t *testing.T) {
 	assert.Contains(t, strings.Join(r.Priors(), "\n"), "shares of its 3 steps: ~ Dirichlet(1, …, 1)")
 }
 
-// Evidence, coefficient and shares of two steps agree with sums over a grid of σ and of the first
-// share, in which the coefficients have a closed form. In the tables the effect goes up, is absent,
-// or is all in one step. If the truth is not monotonic, the posterior gives the whole effect to one
-// step, and the choice of the step decides the sign.
+// Evidence, coefficient and shares of two steps agree with sums over a grid of σ and of the share
+// of the first step; given both, the coefficients have a closed form. In the tables the effect goes
+// up, is absent, or is all in one step. If the true effect goes up and then down, the posterior
+// gives the whole effect to one step, whose direction is the sign of the coefficient.
 func TestMonotonicOfTwoSteps(t *testing.T) {
 	testkit.Slow(t)
 	for name, means := range map[string][]float64{

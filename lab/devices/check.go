@@ -102,8 +102,8 @@ type Reference struct {
 // Steps is the number of training steps of a full check.
 const Steps = 50
 
-// NewReference computes the results of all subjects on a correct device. The argument steps is the
-// number of steps of training runs.
+// NewReference runs all computations that the check compares (the subjects) on a device that is
+// taken to be correct. The argument steps is the number of steps of training runs.
 func NewReference(ctx gocontext.Context, device *gpu.Device, steps int) (*Reference, error) {
 	r := &Reference{subjects: subjects(steps)}
 	for _, s := range r.subjects {

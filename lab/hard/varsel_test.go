@@ -21,7 +21,8 @@ func quick(kind likelihood.Kind) varsel.Record {
 	return r
 }
 
-// TestVarselStudy checks that the trusted numbers of a small study from the prior are right.
+// TestVarselStudy checks that the numbers in trusted answers are right, for a few tables drawn from
+// the prior.
 func TestVarselStudy(t *testing.T) {
 	testkit.Slow(t)
 	device, err := gpu.OpenWith(gpu.Options{})

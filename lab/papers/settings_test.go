@@ -71,8 +71,9 @@ func TestSettingsOfExchangeable(t *testing.T) {
 	require.Equal(t, []int{4, 4, 4, 256}, []int{s.EncoderLayers, s.Heads, s.FlowLayers, s.FlowWidth})
 }
 
-// TestSettingsOfPlates checks that the settings agree with table B.1 and section 5 of PAVI, eq. 6
-// and table 2 of ADAVI, and appendix F.2 of the branch paper.
+// TestSettingsOfPlates checks that the settings agree with the papers on hierarchical models: table
+// B.1 and section 5 of PAVI, eq. 6 and table 2 of ADAVI, and appendix F.2 of the paper on amortized
+// branch distributions (docs/papers/branch.md).
 func TestSettingsOfPlates(t *testing.T) {
 	pavi := settingsOf[paviSettings]("pavi")
 	require.Equal(t, []int{2, 20, 200}, pavi.Groups)

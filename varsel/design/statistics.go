@@ -289,9 +289,9 @@ func (s *Statistics) unexplained() float64 {
 }
 
 // Given returns the weights with which correlations between other predictors and the response
-// predict the correlation between predictor j and the response. The other predictors are those in
-// the argument also, and the predictors most correlated with j, at most the number most. variance
-// is the share of the variance of j that the other predictors do not explain.
+// predict the correlation between predictor j and the response. The other predictors are those
+// listed in also, and others up to the number most, with the largest correlations with j. The
+// result variance is the share of the variance of j that the other predictors do not explain.
 func (s *Statistics) Given(j, most int, also []int) (weights []float64, others []int, variance float64) {
 	p := len(s.Names)
 	row := s.Correlations[j*p : (j+1)*p]

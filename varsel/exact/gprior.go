@@ -147,7 +147,8 @@ func (m *GPrior) integrate(slab Slab, rows, selectable int) (logBayes float64, e
 // of the coefficients in every model are flat, and have no normalising constant.
 func (m *GPrior) LogEvidence() float64 { return m.logEvidence }
 
-// Unexplained returns 1 − r, the share of S that the columns of X₁ do not explain.
+// Unexplained returns the share of the sum of squares of the response, less the columns in every
+// model, that the other columns of the model do not explain.
 func (m *GPrior) Unexplained() float64 { return m.rest }
 
 // rate returns b of σ² ~ InvGamma(N/2, b), given shrink = g/(1 + g).

@@ -19,9 +19,9 @@ type Recertification struct {
 	Run    *Stored
 	Output cli.Output
 	Flags  *pflag.FlagSet
-	// Draws is the number of draws of a certificate, and Groups the number of groups of tempered
-	// chains. Chains and Rounds are the number and the length of chains over models. Each is 0 if
-	// its flag was not given.
+	// Draws is the number of posterior draws that check the answer (its certificate), and Groups
+	// the number of groups of tempered chains. Chains is the number of chains that move between
+	// models, and Rounds the number of their rounds. Each is 0 if its flag was not given.
 	Draws, Groups, Chains, Rounds int
 }
 
