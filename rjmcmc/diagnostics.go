@@ -32,11 +32,12 @@ type Summary struct {
 // fewestDraws is the least number of draws per chain for which RHat and ESS are computed.
 const fewestDraws = 4
 
-// Summarise describes a quantity from its draws in equally long chains, [chains][draws].
+// Summarise describes a quantity from its draws in equally long chains, [chains][draws]. Without
+// draws, all fields are NaN.
 func Summarise(chains [][]float64) Summary {
 	var s Summary
 	s.Mean, s.SD = stat.MeanStdDev(slices.Concat(chains...), nil)
-	if distinct(chains) == 1 {
+	if len(chains[0]) > 0 && distinct(chains) == 1 {
 		s.SD, s.RHat, s.ESS = 0, math.NaN(), math.NaN()
 		return s
 	}

@@ -130,3 +130,11 @@ func TestTooFewDrawsToCompare(t *testing.T) {
 		assert.False(t, math.IsNaN(s.Mean))
 	}
 }
+
+// Chains of a few iterations may have kept no draw yet: nothing is known, and nothing panics.
+func TestSummaryWithoutDraws(t *testing.T) {
+	s := Summarise([][]float64{{}, {}})
+	for _, value := range []float64{s.Mean, s.SD, s.MCSE, s.RHat, s.ESS} {
+		require.True(t, math.IsNaN(value))
+	}
+}
