@@ -31,8 +31,9 @@ const (
 	fittedRounds       = 4
 	roundsBeforeBirths = 3
 	// fittedBatch models are drawn at a time until their effective number is fittedESS, or until k̂
-	// is still too large after fittedDraws draws.
+	// is still too large after fittedDraws draws. After the time limit lastBatch models are drawn.
 	fittedBatch = 1 << 12
+	lastBatch   = 1 << 8
 	fittedDraws = 1 << 16
 	fittedESS   = 10000
 	// refittedDraws is the number of weighted draws to which the distribution is fitted again.
@@ -62,6 +63,7 @@ type fittedModels struct {
 	far        *modeldist.Conditionals
 	neighbours *modeldist.Neighbours
 	seen       seenModels
+	late       func() bool // whether the time is over
 }
 
 // seenModels holds models with their probabilities.
@@ -102,10 +104,15 @@ func (s seenModels) logProb(code []int32) float64 {
 	return math.Inf(-1)
 }
 
-// Draw draws fittedBatch models from the mixture. A set with too many items for the space becomes a
-// nil code, which has weight 0: to draw another set in its place would change r(m).
+// Draw draws fittedBatch models from the mixture, or lastBatch if the time is over. A set with too
+// many items for the space becomes a nil code, which has weight 0: to draw another set in its place
+// would change r(m).
 func (f fittedModels) Draw(random *rand.Rand) (codes [][]int32, fromQ int, err error) {
-	for len(codes) < fittedBatch {
+	batch := fittedBatch
+	if f.late() {
+		batch = lastBatch
+	}
+	for len(codes) < batch {
 		var set []int32
 		switch u := random.Float64(); {
 		case u < seenShare:
@@ -159,7 +166,7 @@ func (x *Visited) WeighFitted(ctx context.Context, cfg Config) (c *Certificate, 
 		iterations *= 2
 		stream := fmt.Sprintf("%s/fitted/%d", cfg.Stream, round)
 		w := &modelWeights{Visited: x, stream: stream, source: x.random(stream), proposed: proposed}
-		if w.reference, err = x.fitTo(ctx, asItems, chains, sets, stream); err != nil {
+		if w.reference, err = x.fitTo(ctx, asItems, chains, sets, stream, cfg.overdue); err != nil {
 			return nil, err
 		}
 		if c, err = w.certificateTo(ctx, cfg); err != nil {
@@ -243,8 +250,9 @@ func (e *Engine) proposedByQ(n int, stream string) (codes [][]int32, err error) 
 
 // fitTo fits r(m) to the even-numbered chains, and weights some draws from it. It then fits r(m)
 // again, to these chains together with the draws, resampled by weight, since independent draws show
-// the probability of each item better than chains (Cappé et al. 2004).
-func (x *Visited) fitTo(ctx context.Context, asItems items, chains *keptChains, sets [][]int32, stream string) (fittedModels, error) {
+// the probability of each item better than chains (Cappé et al. 2004). The second fit is left out
+// if the function late reports that the time is over.
+func (x *Visited) fitTo(ctx context.Context, asItems items, chains *keptChains, sets [][]int32, stream string, late func() bool) (fittedModels, error) {
 	var even [][]int32
 	for i, set := range sets {
 		if i%chains.Chains()%2 == 0 {
@@ -259,11 +267,14 @@ func (x *Visited) fitTo(ctx context.Context, asItems items, chains *keptChains, 
 	seen := seenBy(x, chains.looked)
 	fit := func() fittedModels {
 		centres := apply.UpTo(min(fittedCentres, len(even)), func(int) []int32 { return even[random.IntN(len(even))] })
-		return fittedModels{asItems, x.members(), modeldist.FitConditionals(even, chains.Weights(), least), modeldist.NewNeighbours(centres, chains.Weights()), seen}
+		return fittedModels{asItems, x.members(), modeldist.FitConditionals(even, chains.Weights(), least), modeldist.NewNeighbours(centres, chains.Weights()), seen, late}
 	}
 	first := fit()
 	w := &modelWeights{Visited: x, reference: first, source: random}
 	for w.draws < refittedDraws {
+		if late() {
+			return first, nil
+		}
 		if err := w.draw(ctx); err != nil {
 			return first, err
 		}

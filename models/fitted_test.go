@@ -3,10 +3,13 @@ package models
 import (
 	"context"
 	"math"
+	"math/rand/v2"
 	"slices"
+	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"gonum.org/v1/gonum/mat"
 
 	"github.com/transdim/vti/internal/stream"
 	"github.com/transdim/vti/space"
@@ -57,4 +60,67 @@ func TestSeenModels(t *testing.T) {
 	require.True(t, math.IsInf(seen.logProb(three), -1))
 	require.True(t, math.IsInf(seen.logProb([]int32{4}), -1))
 	require.Equal(t, two, seen.codes[seen.table.Index(0.9)])
+}
+
+// tallied computes evidences that favour small models, and counts them.
+type tallied struct {
+	dim       int // of parameters
+	evidences *atomic.Int64
+}
+
+func (tallied) Exact() bool { return true }
+
+func (c tallied) Of(_ context.Context, codes [][]int32, _ uint64) (found []Evidence, err error) {
+	c.evidences.Add(int64(len(codes)))
+	for _, code := range codes {
+		found = append(found, Closed(-2*float64(len(code))))
+	}
+	return found, nil
+}
+
+func (c tallied) Parameters(_ []int32, evidence Evidence, n int, _ *rand.Rand) (Parameters, error) {
+	return Parameters{Theta: mat.NewDense(n, c.dim, nil), LogJoint: make([]float64, n), Weights: slices.Repeat([]float64{1}, n), Evidence: evidence}, nil
+}
+
+// emptyModels is a distribution over models that draws the same model always.
+type emptyModels struct{ code []int32 }
+
+func (p emptyModels) Draw(*rand.Rand) (codes [][]int32, fromQ int, err error) {
+	return slices.Repeat([][]int32{p.code}, 100), 100, nil
+}
+
+func (p emptyModels) LogProb(codes [][]int32) ([]float64, error) {
+	return make([]float64, len(codes)), nil
+}
+
+// wideOnly is a Proposal that is only asked for its wider version.
+type wideOnly struct {
+	Proposal
+	wide Reference
+}
+
+func (p wideOnly) Wide() Reference { return p.wide }
+
+// TestWeightsAfterTheTime checks that certificates of few draws end soon if the time is over: they
+// compute at most 2,000 evidences, where a burn-in of the chains alone has 19,200 proposals.
+func TestWeightsAfterTheTime(t *testing.T) {
+	lists, err := space.NewLists(slices.Repeat([]int{1}, 40), 8, 0)
+	require.NoError(t, err)
+	for name, weigh := range map[string]func(x *Visited, cfg Config) (*Certificate, error){
+		"fitted":   func(x *Visited, cfg Config) (*Certificate, error) { return x.WeighFitted(t.Context(), cfg) },
+		"proposed": func(x *Visited, cfg Config) (*Certificate, error) { return x.WeighProposed(t.Context(), cfg) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			var evidences atomic.Int64
+			e := &Engine{
+				Space: lists, AnswerOnly: true, Seed: 1, Q: wideOnly{wide: emptyModels{lists.Code(nil, nil)}},
+				LogPrior: func(codes [][]int32) ([]float64, error) { return make([]float64, len(codes)), nil },
+				Known:    Known{Evidences: tallied{lists.Dim(), &evidences}},
+			}
+			c, err := weigh(e.Visit(), Config{Stream: name, Draws: 100_000, Preliminary: true, Late: func() bool { return true }})
+			require.NoError(t, err)
+			require.NotEmpty(t, c.Models)
+			require.Less(t, evidences.Load(), int64(2000))
+		})
+	}
 }

@@ -22,24 +22,26 @@ type keptChains struct {
 const modelChains = 32
 
 // hurriedIterations is the number of iterations after which chains check whether the time is over.
-const hurriedIterations = 30
+// An iteration computes the evidences of at most 96 models, each in up to some milliseconds.
+const hurriedIterations = 4
 
 // first returns the sets of items that the chains visited in their first iterations after burn-in,
-// and runs the chains further if needed. It returns fewer iterations, but at least
-// hurriedIterations, if the function late reports that the time is over.
+// and runs the chains further if needed. If the function late reports that the time is over, it
+// ends burn-in, and returns fewer iterations, but at least one.
 func (k *keptChains) first(ctx context.Context, iterations int, late func() bool) ([][]int32, error) {
-	done := len(k.Sets) / k.Chains()
-	for done < iterations && (done == 0 || !late()) {
-		more := min(iterations-done, hurriedIterations)
-		done += more
-		if len(k.Sets) == 0 {
-			more += rjmcmc.DefaultModelBurnIn
+	want := iterations * k.Chains()
+	for len(k.Sets) < want {
+		if late() {
+			if len(k.Sets) > 0 {
+				break
+			}
+			k.EndBurnIn()
 		}
-		if err := k.Run(ctx, more); err != nil {
+		if err := k.Run(ctx, hurriedIterations); err != nil {
 			return nil, err
 		}
 	}
-	return k.Sets[:min(done, iterations)*k.Chains()], nil
+	return k.Sets[:min(len(k.Sets), want)], nil
 }
 
 // runChains runs chains over models, and evaluates the sets that they visit. If it then finds

@@ -166,6 +166,9 @@ func (m *Models) Run(ctx context.Context, iterations int) error {
 	return nil
 }
 
+// EndBurnIn ends burn-in, so that the next iterations are kept.
+func (m *Models) EndBurnIn() { m.cfg.BurnIn = min(m.cfg.BurnIn, m.done) }
+
 // togetherShare is the share of the proposals that change whole sets of items
 // (ModelsConfig.Together), if there are sets. Half or twice this share gives the same answers
 // (docs/benchmarks/constants.md).
