@@ -97,10 +97,14 @@ func Simulate(s Simulation) (*SimulatedData, error) {
 	return data, nil
 }
 
-// Add appends a column, rounded to the digits of a file.
+// Add appends a column, rounded to the digits of a file. A value below 1 that would be rounded to 1
+// keeps its digits, since it may be a share.
 func (d *SimulatedData) Add(name string, values []float64) {
 	for i, v := range values {
-		values[i], _ = strconv.ParseFloat(strconv.FormatFloat(v, 'g', simulatedDigits, 64), 64)
+		rounded, _ := strconv.ParseFloat(strconv.FormatFloat(v, 'g', simulatedDigits, 64), 64)
+		if rounded != 1 || v > 1 {
+			values[i] = rounded
+		}
 	}
 	d.Names, d.Columns = append(d.Names, name), append(d.Columns, values)
 }

@@ -12,6 +12,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/stat"
 
+	"github.com/transdim/vti/likelihood"
 	"github.com/transdim/vti/table"
 )
 
@@ -57,6 +58,20 @@ func TestSimulate(t *testing.T) {
 	other, err := Simulate(s)
 	require.NoError(t, err)
 	assert.NotEqual(t, data.Columns[0], other.Columns[0])
+}
+
+// Responses are valid for their likelihood after rounding too: a share of 1 − 10⁻⁷ is not 1.
+func TestSimulatedResponses(t *testing.T) {
+	for _, kind := range likelihood.Kinds() {
+		if kind.HasCategories() && kind != likelihood.CategoricalKind {
+			continue // they are not simulated
+		}
+		data, err := Simulate(Simulation{Rows: 1000, Predictors: 24, Effects: 4, Likelihood: kind, Seed: 6})
+		require.NoError(t, err)
+		for _, y := range data.Columns[24] {
+			require.Empty(t, kind.Expected(y), kind)
+		}
+	}
 }
 
 // A file gives the simulated numbers back.
