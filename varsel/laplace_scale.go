@@ -42,15 +42,19 @@ type laplaceLine struct {
 // standard deviations of the prior of x. lineDepth, lineTolerance and mostLineNodes are options of
 // [line.Integrate]. Finer settings cost time; the weights of draws correct the remaining error.
 // With few rows, posteriors have the widest ridges and take little time, so that the steps are
-// finer. The two sides of a mode get different scales if there are few rows, or if the
-// approximation at the node of highest density has a side whose scale, in standard deviations, is
-// above roundScale.
+// finer. The two sides of a mode get different scales if there are at most fewEvents positive
+// responses (uncensored times, counts above 0) for each coefficient, or if the approximation at the
+// node of highest density has a side whose scale, in standard deviations, is above roundScale. A
+// node whose weight is more than spreadDepth nats below the largest counts with the scales of the
+// nearest node above this depth.
 const (
 	lineReach, lineStep, lineStepOfFew = 4.0, 0.5, 0.25
 	lineDepth, lineTolerance           = 25, 0.05
 	mostLineNodes                      = 2000
 	fewLineRows                        = 200
+	fewEvents                          = 4
 	roundScale                         = 1.15
+	spreadDepth                        = 12
 )
 
 // firstOfRidge is the number of draws for the first estimate of an evidence. Where the posterior is
@@ -92,13 +96,14 @@ func newLaplaceLine(t *Target, a regression.Active) (*laplaceLine, error) {
 	}
 	l.Integral, l.lastFit, l.step = integral, *integral.Nodes[0].Given, make([]float64, len(a.Coordinates))
 	l.lastFit.mode = make([]float64, len(a.Coordinates))
-	l.share(len(t.Responses.Y) <= fewLineRows)
+	events := len(apply.Where(len(t.Responses.Y), func(i int) bool { return t.Responses.Y[i] > 0 }))
+	l.share(events <= fewEvents*len(a.Coordinates))
 	return l, nil
 }
 
 // share sets the probabilities of the nodes. If the two sides of a mode get different scales, it
 // corrects the integral over the coefficients at each node for this. The argument few says whether
-// there are few rows.
+// there are few positive responses.
 func (l *laplaceLine) share(few bool) {
 	logs := apply.To(l.Nodes, func(node line.Node[*laplaceFit]) float64 { return node.LogWeight })
 	top := floats.MaxIdx(logs)
@@ -108,12 +113,26 @@ func (l *laplaceLine) share(few bool) {
 		l.uneven = few || slices.Max(sides) > roundScale
 	}
 	if l.uneven {
-		for i := range logs {
-			logs[i] += l.fit(i).logSpread
-		}
+		l.addSpreads(logs, top)
 	}
 	l.shares = logsum.Shares(logs)
 	l.table = pick.NewTable(l.shares)
+}
+
+// addSpreads adds the logarithm of the spread of each node to its log weight. top is the node of
+// the largest weight.
+func (l *laplaceLine) addSpreads(logs []float64, top int) {
+	least := logs[top] - spreadDepth
+	for _, direction := range []int{-1, 1} {
+		spread := l.fits[top].logSpread
+		for i := top + direction; i >= 0 && i < len(logs); i += direction {
+			if logs[i] >= least {
+				spread = l.fit(i).logSpread
+			}
+			logs[i] += spread
+		}
+	}
+	logs[top] += l.fits[top].logSpread
 }
 
 func (l *laplaceLine) logPrior(x float64) float64 {

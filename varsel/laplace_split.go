@@ -49,7 +49,7 @@ func lower(f dense.Factor) *mat.TriDense {
 // setScales sets the scales of the two sides of each axis, measured from the mode.
 func (s *splitFit) setScales() {
 	for axis := range s.mode {
-		s.above, s.below = append(s.above, s.sideScale(s.mode, axis, 1)), append(s.below, s.sideScale(s.mode, axis, -1))
+		s.above, s.below = append(s.above, s.sideScale(s.mode, s.height, axis, 1)), append(s.below, s.sideScale(s.mode, s.height, axis, -1))
 	}
 	s.setSpread()
 }
@@ -61,11 +61,12 @@ func (s *splitFit) setSpread() {
 	}
 }
 
-// sideScale returns the scale of a normal density along one side of an axis through the point from.
-// sign, 1 or -1, chooses the side. The scale is so large that, relative to their values at the
-// point, the normal density is at least the posterior density at every step that is tried.
-func (s *splitFit) sideScale(from []float64, axis int, sign float64) float64 {
-	scale, height, point := 1.0, s.logJoint(from), make([]float64, len(from))
+// sideScale returns the scale of a normal density along one side of an axis through the point from,
+// where the log joint density is height. sign, 1 or -1, chooses the side. The scale is so large
+// that, relative to their values at the point, the normal density is at least the posterior density
+// at every step that is tried.
+func (s *splitFit) sideScale(from []float64, height float64, axis int, sign float64) float64 {
+	scale, point := 1.0, make([]float64, len(from))
 	for step, n := splitStep, 0; n < splitSteps; step, n = step*splitGrowth, n+1 {
 		floats.AddScaledTo(point, from, sign*step, s.axes[axis*len(point):(axis+1)*len(point)])
 		drop := height - s.logJoint(point)

@@ -112,10 +112,11 @@ func (s *splitFit) widen() {
 			}
 			from := slices.Clone(s.mode)
 			floats.AddScaled(from, side, s.axes[axis*k:axis*k+k])
+			height := s.logJoint(from)
 			for other := range k {
 				if other != axis {
-					s.above[other] = math.Max(s.above[other], s.sideScale(from, other, 1))
-					s.below[other] = math.Max(s.below[other], s.sideScale(from, other, -1))
+					s.above[other] = math.Max(s.above[other], s.sideScale(from, height, other, 1))
+					s.below[other] = math.Max(s.below[other], s.sideScale(from, height, other, -1))
 				}
 			}
 		}
