@@ -35,8 +35,8 @@ func softplus(x *Node) *Node { return Add(MaxScalar(x, 0), Log1P(Exp(Neg(Abs(x))
 
 func softplusAt(x float64) float64 { return math.Max(x, 0) + math.Log1p(math.Exp(-math.Abs(x))) }
 
-// logShares returns log y and log(1 − y) of constants y, which may have been rounded to 0 or 1.
-func logShares(y *Node) (logY, logOne *Node) {
+// logShareNodes returns log y and log(1 − y) of constants y, which may have been rounded to 0 or 1.
+func logShareNodes(y *Node) (logY, logOne *Node) {
 	rest := Neg(y)
 	if y.DType() == dtypes.Float32 {
 		rest = MaxScalar(rest, -1+0x1p-24)
@@ -44,10 +44,17 @@ func logShares(y *Node) (logY, logOne *Node) {
 	return logOf(y), Log1P(rest)
 }
 
+// logShares does the same as logShareNodes on the host.
+func logShares(logY, logOne, y []float64) {
+	vectors.Log(logY, y)
+	vectors.Neg(logOne, y)
+	vectors.Log1p(logOne, logOne)
+}
+
 func (beta) LogKernel(y, eta, logPrecision *Node) *Node {
 	logMean, logRest := Neg(softplus(Neg(eta))), Neg(softplus(eta))
 	mean, rest := Logistic(eta), Logistic(Neg(eta))
-	logY, logOne := logShares(y)
+	logY, logOne := logShareNodes(y)
 	fit := Add(Mul(mean, Sub(logY, logMean)), Mul(rest, Sub(logOne, logRest)))
 	precision := Exp(logPrecision)
 	sum := Add(Mul(precision, fit), MulScalar(Add(Add(logMean, logRest), logPrecision), 0.5))
@@ -59,7 +66,7 @@ func (beta) Newton(y, eta, logPrecision *Node) (slope, curvature *Node) {
 	mean, rest := Logistic(eta), Logistic(Neg(eta))
 	precision := Exp(logPrecision)
 	a, b := Mul(mean, precision), Mul(rest, precision)
-	logY, logOne := logShares(y)
+	logY, logOne := logShareNodes(y)
 	logit := Sub(logY, logOne)
 	slope = Add(Mul(Mul(a, rest), logit), Sub(Mul(mean, digammaTimes(b)), Mul(rest, digammaTimes(a))))
 	return slope, Add(Mul(Square(rest), squareTrigamma(a)), Mul(Square(mean), squareTrigamma(b)))
@@ -73,21 +80,97 @@ func (beta) LogKernelAt(y, eta, precision float64) float64 {
 	return precision*fit + (logMean+logRest+logPrecision)/2 + stirlingRestAt(precision) - logCountRestAt(logMean+logPrecision) - logCountRestAt(logRest+logPrecision)
 }
 
+// sumKernels computes the exponentials and logarithms of all rows together.
+func (beta) sumKernels(y, times, eta []float64, precision float64, sums []float64) {
+	n, logPrecision, ofPrecision := len(y), math.Log(precision), math.Log(precision)/2+stirlingRestAt(precision)
+	withBuffer(8*n, func(work []float64) {
+		logY, logOne := work[:n], work[n:2*n]
+		logMean, logRest, counts, work := work[2*n:3*n], work[3*n:4*n], work[4*n:5*n], work[5*n:]
+		logShares(logY, logOne, y)
+		// rests subtracts logCountRestAt of each log share + log φ from fit
+		rests := func(fit, logShare []float64) {
+			vectors.AddScalar(counts, logShare, logPrecision)
+			for i, v := range counts {
+				fit[i] += min(v-leastLogCount, 0) / 2
+			}
+			vectors.MaxScalar(counts, counts, leastLogCount)
+			vectors.Exp(counts, counts)
+			stirlingRests(counts, counts, work[n:])
+			vectors.Sub(fit, fit, counts)
+		}
+		for k := range sums {
+			fit := work[:n]
+			for i, x := range eta[k*n : (k+1)*n] {
+				counts[i] = -math.Abs(x)
+			}
+			vectors.Exp(counts, counts) // q = exp −|η|
+			vectors.Log1p(logRest, counts)
+			for i, x := range eta[k*n : (k+1)*n] {
+				q := counts[i]
+				mean, rest := 1/(1+q), q/(1+q)
+				if x < 0 {
+					mean, rest = rest, mean
+				}
+				log := logRest[i]
+				logMean[i], logRest[i] = min(x, 0)-log, -max(x, 0)-log
+				fit[i] = precision*(mean*(logY[i]-logMean[i])+rest*(logOne[i]-logRest[i])) + (logMean[i]+logRest[i])/2 + ofPrecision
+			}
+			rests(fit, logMean)
+			rests(fit, logRest)
+			sums[k] = 0
+			for i, v := range fit {
+				sums[k] += timesOf(times, i) * v
+			}
+		}
+	})
+}
+
 func (beta) LogConstant(y float64) float64 { return -math.Log(y) - math.Log1p(-y) - halfLog2Pi }
 
 // moments returns the slope and the expected curvature (Fisher information) of log p in η.
-func (beta) moments(y, eta, precision float64) (slope, expected float64) {
+func (l beta) moments(y, eta, precision float64) (slope, expected float64) {
 	mean, rest := LogitLink.Mean(eta), LogitLink.Mean(-eta)
+	return l.momentsOf(math.Log(y)-math.Log1p(-y), mean, rest, precision, math.Log(mean*precision+seriesFrom), math.Log(rest*precision+seriesFrom))
+}
+
+// momentsOf returns the results of moments, given the logit of y, the mean μ, the rest 1 − μ, and
+// the logs of a + seriesFrom and b + seriesFrom.
+func (beta) momentsOf(logit, mean, rest, precision, logTopA, logTopB float64) (slope, expected float64) {
 	a, b := mean*precision, rest*precision
-	logit := math.Log(y) - math.Log1p(-y)
-	slope = a*rest*logit + mean*digammaTimesAt(b) - rest*digammaTimesAt(a)
-	return slope, rest*rest*squareTrigammaAt(a) + mean*mean*squareTrigammaAt(b)
+	digammaA, trigammaA := polygammasAt(a, logTopA)
+	digammaB, trigammaB := polygammasAt(b, logTopB)
+	return a*rest*logit + mean*digammaB - rest*digammaA, rest*rest*trigammaA + mean*mean*trigammaB
 }
 
 func (l beta) NewtonAt(y, eta, precision float64) (slope, curvature float64) {
 	slope, expected := l.moments(y, eta, precision)
-	lack := slope * (LogitLink.Mean(-eta) - LogitLink.Mean(eta)) // expected minus observed curvature
-	return slope, math.Max(expected-lack, leastCurvature*expected)
+	return slope, observed(slope, expected, LogitLink.Mean(eta))
+}
+
+// observed returns the curvature of NewtonAt from the expected curvature.
+func observed(slope, expected, mean float64) float64 {
+	return max(expected-slope*(1-2*mean), leastCurvature*expected)
+}
+
+func (l beta) newtons(y, eta []float64, precision float64, slope, curvature []float64) {
+	n := len(y)
+	withBuffer(6*n, func(work []float64) {
+		logit, mean, rest, logTopA, logTopB, logOne := work[:n], work[n:2*n], work[2*n:3*n], work[3*n:4*n], work[4*n:5*n], work[5*n:]
+		logShares(logit, logOne, y)
+		vectors.Sub(logit, logit, logOne)
+		vectors.Logistic(mean, eta)
+		vectors.Neg(rest, eta)
+		vectors.Logistic(rest, rest)
+		for _, top := range [][2][]float64{{logTopA, mean}, {logTopB, rest}} {
+			vectors.MulScalar(top[0], top[1], precision)
+			vectors.AddScalar(top[0], top[0], seriesFrom)
+			vectors.Log(top[0], top[0])
+		}
+		for i := range y {
+			s, expected := l.momentsOf(logit[i], mean[i], rest[i], precision, logTopA[i], logTopB[i])
+			slope[i], curvature[i] = s, observed(s, expected, mean[i])
+		}
+	})
 }
 
 // BoundAt returns twice the larger of the expected curvatures at η and at the η whose mean is y. If

@@ -39,13 +39,9 @@ func (gamma) sumKernels(y, times, eta []float64, shape float64, sums []float64) 
 		vectors.Log(logs, y)
 		for k := range sums {
 			vectors.Sub(ratio, logs, eta[k*n:(k+1)*n])
-			vectors.MinScalar(growth, ratio, mostLogRatio)
-			vectors.Expm1(growth, growth)
+			cappedExpm1s(growth, ratio)
 			sums[k] = 0
 			for i, x := range ratio {
-				if x > mostLogRatio {
-					growth[i] = cappedExpm1At(x)
-				}
 				sums[k] += timesOf(times, i) * (shape*(x-growth[i]) + ofShape)
 			}
 		}
@@ -57,6 +53,17 @@ func (gamma) LogConstant(y float64) float64 { return -math.Log(y) - halfLog2Pi }
 func (gamma) NewtonAt(y, eta, shape float64) (slope, curvature float64) {
 	share := cappedExpAt(math.Log(y) - eta)
 	return shape * (share - 1), shape * math.Max(share, leastPoissonCurvature)
+}
+
+func (gamma) newtons(y, eta []float64, shape float64, slope, curvature []float64) {
+	withBuffer(len(y), func(share []float64) {
+		vectors.Log(share, y)
+		vectors.Sub(share, share, eta)
+		cappedExps(share, share)
+		for i, v := range share {
+			slope[i], curvature[i] = shape*(v-1), shape*max(v, leastPoissonCurvature)
+		}
+	})
 }
 
 func (l gamma) BoundAt(y, eta, shape float64) (slope, curvature float64) {

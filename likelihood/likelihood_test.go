@@ -392,44 +392,56 @@ func TestLargeCountsLoseNoDigits(t *testing.T) {
 }
 
 // LogKernels, Newtons and Bounds, which take many rows at once, give the same as a loop over rows,
-// with repeated rows too.
+// with repeated rows too. Groups of rows have counts up to a million, or below 10.
 func TestRowsTogether(t *testing.T) {
+	const group = 50
 	random := stream.Rand(1, "kernels")
 	for _, kind := range Kinds() {
 		if kind.HasCategories() {
 			continue // ordered_test.go and unordered_test.go test kinds with categories
 		}
 		l := New(kind, Shape{})
-		n := 2500
-		y, eta, want := make([]float64, n), make([]float64, n), 0.0
-		times, repeated := make([]float64, n), 0.0
-		for i := range y {
-			switch kind {
-			case LogisticKind:
-				y[i] = float64(i % 2)
-			case PoissonKind:
-				y[i] = math.Floor(math.Exp(float64(i%15) * random.Float64()))
-			default:
-				y[i] = 3 * random.NormFloat64()
+		for round := range 150 {
+			scale := []float64{0.05, 1.3, 200}[round%3]
+			var y, eta, times, slope, curvature, bound [group]float64
+			var sum, repeated, size float64
+			for i := range y {
+				switch {
+				case kind.Binary():
+					y[i] = float64(i % 2)
+				case kind.Discrete() && round%2 == 0:
+					y[i] = math.Floor(10 * random.Float64())
+				case kind.Discrete():
+					y[i] = math.Floor(math.Exp(15*random.Float64())) - 1
+				case kind == BetaKind:
+					y[i] = LogitLink.Mean(3 * random.NormFloat64())
+				case kind.Continuous() && !kind.Logarithmic():
+					y[i] = 3 * random.NormFloat64()
+				default:
+					y[i] = math.Exp(random.NormFloat64())
+				}
+				require.Empty(t, kind.Expected(y[i]))
+				if kind.Survival() && i%3 == 0 {
+					y[i] *= -1 // a censored time
+				}
+				eta[i] = 4 * random.NormFloat64()
+				if i == 7 && round%10 == 0 {
+					eta[i] *= 20 // far tails
+				}
+				times[i] = float64(i % 4)
+				one := l.LogKernelAt(y[i], eta[i], scale)
+				sum, repeated, size = sum+one, repeated+times[i]*one, size+math.Abs(one)
 			}
-			eta[i] = 4 * random.NormFloat64()
-			if i%500 == 7 {
-				eta[i] *= 20 // far tails
-			}
-			times[i] = float64(i % 4)
-			one := l.LogKernelAt(y[i], eta[i], 1.3)
-			want, repeated = want+one, repeated+times[i]*one
-		}
-		require.InEpsilon(t, want, LogKernels(l, y, nil, eta, 1.3), 1e-12, "%s", kind)
-		require.InEpsilon(t, repeated, LogKernels(l, y, times, eta, 1.3), 1e-12, "%s", kind)
-		slope, curvature, bound := make([]float64, n), make([]float64, n), make([]float64, n)
-		Bounds(l, y, times, eta, 1.3, slope, bound)
-		Newtons(l, y, times, eta, 1.3, slope, curvature)
-		for i, v := range y {
-			wantSlope, wantCurvature := l.NewtonAt(v, eta[i], 1.3)
-			_, wantBound := l.BoundAt(v, eta[i], 1.3)
-			for k, values := range [][2]float64{{wantSlope, slope[i]}, {wantCurvature, curvature[i]}, {wantBound, bound[i]}} {
-				require.InDelta(t, times[i]*values[0], values[1], 1e-12*(1+math.Abs(times[i]*values[0])), "%s, row %d, %d", kind, i, k)
+			require.InDelta(t, sum, LogKernels(l, y[:], nil, eta[:], scale), 1e-11*(1+size), "%s, scale %v", kind, scale)
+			require.InDelta(t, repeated, LogKernels(l, y[:], times[:], eta[:], scale), 3e-11*(1+size), "%s, scale %v", kind, scale)
+			Bounds(l, y[:], times[:], eta[:], scale, slope[:], bound[:])
+			Newtons(l, y[:], times[:], eta[:], scale, slope[:], curvature[:])
+			for i, v := range y {
+				wantSlope, wantCurvature := l.NewtonAt(v, eta[i], scale)
+				_, wantBound := l.BoundAt(v, eta[i], scale)
+				for k, values := range [][2]float64{{wantSlope, slope[i]}, {wantCurvature, curvature[i]}, {wantBound, bound[i]}} {
+					require.InDelta(t, times[i]*values[0], values[1], 1e-11*(1+math.Abs(times[i]*values[0])), "%s, scale %v, row %d, %d", kind, scale, i, k)
+				}
 			}
 		}
 	}

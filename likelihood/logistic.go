@@ -75,7 +75,7 @@ func (logistic) sumRepeated(y, times, eta, sums []float64) {
 	})
 }
 
-func (logistic) newtons(y, eta, slope, curvature []float64) {
+func (logistic) newtons(y, eta []float64, _ float64, slope, curvature []float64) {
 	withBuffer(len(eta), func(work []float64) {
 		for i, x := range eta {
 			work[i] = -math.Abs(x)
@@ -110,20 +110,32 @@ func (l logistic) BoundAt(y, eta, scale float64) (slope, curvature float64) {
 	return slope, logisticBound(eta)
 }
 
-func (l logistic) bounds(y, eta, slope, curvature []float64) {
-	l.newtons(y, eta, slope, curvature)
+func (l logistic) bounds(y, eta []float64, scale float64, slope, curvature []float64) {
+	l.newtons(y, eta, scale, slope, curvature)
+	logisticBounds(curvature, eta)
+}
+
+// logisticBounds writes logisticBound of each η to bounds.
+func logisticBounds(bounds, eta []float64) {
+	vectors.MulScalar(bounds, eta, 0.5)
+	vectors.Tanh(bounds, bounds)
 	for i, x := range eta {
-		curvature[i] = logisticBound(x)
+		if bounds[i] /= 2 * x; math.Abs(x) < smallLinear {
+			bounds[i] = 0.25
+		}
 	}
 }
+
+// smallLinear is the |η| below which the bound of logisticBound is ¼ to all digits of float64.
+const smallLinear = 1e-8
 
 // logisticBound returns the curvature of the quadratic lower bound of Jaakkola and Jordan (2000)
 // for one 0/1 response.
 func logisticBound(eta float64) float64 {
-	if half := eta / 2; math.Abs(half) > 1e-6 {
-		return math.Tanh(half) / (4 * half)
+	if math.Abs(eta) < smallLinear {
+		return 0.25
 	}
-	return 0.25
+	return math.Tanh(eta/2) / (2 * eta)
 }
 
 func (logistic) Mean(eta, _ float64) float64 { return LogitLink.Mean(eta) }

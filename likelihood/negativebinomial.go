@@ -49,6 +49,77 @@ func (negativeBinomial) LogKernelAt(y, eta, shape float64) float64 {
 	return sum
 }
 
+// fixed writes the terms c(y + φ) − c(φ) − ½ log(1 + y/φ) of each count y [n] to terms, which may
+// be y. work is memory for 3n numbers.
+func (negativeBinomial) fixed(terms, y []float64, shape float64, work []float64) {
+	logs, rest := work[:len(y)], stirlingRestAt(shape)
+	vectors.DivScalar(logs, y, shape)
+	vectors.Log1p(logs, logs)
+	vectors.AddScalar(terms, y, shape)
+	stirlingRests(terms, terms, work[len(y):])
+	for i, log := range logs {
+		terms[i] -= rest + log/2
+	}
+}
+
+// sumKernels computes the terms without η once, or once for each count if there are fewer counts
+// than rows, and the exponentials and logarithms of all rows together.
+func (l negativeBinomial) sumKernels(y, times, eta []float64, shape float64, sums []float64) {
+	n, most := len(y), max(vectors.MaxOf(y), 0)
+	withBuffer(5*n, func(work []float64) {
+		logs, fixed, change, rate := work[:n], work[n:2*n], work[2*n:3*n], work[3*n:4*n]
+		if most < float64(n) {
+			counts := logs[:int(most)+1]
+			for k := range counts {
+				counts[k] = float64(k)
+			}
+			l.fixed(counts, counts, shape, work[2*n:])
+			for i, v := range y {
+				fixed[i] = counts[int(v)]
+			}
+		} else {
+			l.fixed(fixed, y, shape, work[2*n:])
+		}
+		vectors.MaxScalar(logs, y, 1)
+		vectors.Log(logs, logs)
+		for k := range sums {
+			x := eta[k*n : (k+1)*n]
+			vectors.Exp(rate, x)
+			for i, v := range y {
+				change[i] = (rate[i] - v) / (shape + v)
+			}
+			vectors.Log1p(change, change)
+			sum := 0.0
+			for i, v := range y {
+				total, log := shape+v, change[i] // φ + y and log((φ + μ)/(φ + y))
+				if log < -math.Ln2 {
+					log = math.Log((shape + rate[i]) / total) // here the change loses digits
+				}
+				kernel := v*(x[i]-logs[i]) - total*log + fixed[i]
+				if x[i] > mostLogRatio {
+					kernel = l.LogKernelAt(v, x[i], shape)
+				}
+				sum += timesOf(times, i) * kernel
+			}
+			sums[k] = sum
+		}
+	})
+}
+
+func (negativeBinomial) newtons(y, eta []float64, shape float64, slope, curvature []float64) {
+	n, logShape := len(y), math.Log(shape)
+	withBuffer(2*n, func(work []float64) {
+		p, q := work[:n], work[n:] // μ/(φ + μ), φ/(φ + μ)
+		vectors.SubScalar(p, eta, logShape)
+		vectors.Neg(q, p)
+		vectors.Logistic(p, p)
+		vectors.Logistic(q, q)
+		for i, v := range y {
+			slope[i], curvature[i] = v*q[i]-shape*p[i], max((v+shape)*p[i]*q[i], leastPoissonCurvature)
+		}
+	})
+}
+
 func (negativeBinomial) LogConstant(y float64) float64 { return poisson{}.LogConstant(y) }
 
 func (negativeBinomial) NewtonAt(y, eta, shape float64) (slope, curvature float64) {
@@ -62,6 +133,17 @@ func (negativeBinomial) NewtonAt(y, eta, shape float64) (slope, curvature float6
 func (l negativeBinomial) BoundAt(y, eta, shape float64) (slope, curvature float64) {
 	slope, _ = l.NewtonAt(y, eta, shape)
 	return slope, math.Max((y+shape)*logisticBound(eta-math.Log(shape)), leastPoissonCurvature)
+}
+
+func (l negativeBinomial) bounds(y, eta []float64, shape float64, slope, curvature []float64) {
+	l.newtons(y, eta, shape, slope, curvature)
+	withBuffer(len(y), func(shift []float64) {
+		vectors.SubScalar(shift, eta, math.Log(shape))
+		logisticBounds(curvature, shift)
+	})
+	for i, v := range y {
+		curvature[i] = max((v+shape)*curvature[i], leastPoissonCurvature)
+	}
 }
 
 func (negativeBinomial) Mean(eta, _ float64) float64 { return math.Exp(eta) }

@@ -56,7 +56,7 @@ func (c *Cuts) sumKernels(y, times, eta []float64, _ float64, sums []float64) {
 }
 
 // newtons uses Bernoulli trials if F is logistic, and goes row by row otherwise.
-func (c *Cuts) newtons(y, eta, slope, curvature []float64) {
+func (c *Cuts) newtons(y, eta []float64, _ float64, slope, curvature []float64) {
 	if !c.trials {
 		expandEach(c.NewtonAt, y, eta, 1, slope, curvature)
 		return
@@ -64,7 +64,7 @@ func (c *Cuts) newtons(y, eta, slope, curvature []float64) {
 	withBuffer(8*len(y), func(work []float64) {
 		trials, _, trialEta, _ := c.trialsOf(y, nil, eta, 1, work)
 		slopes, curved := work[4*len(y):][:len(trials)], work[6*len(y):][:len(trials)]
-		logistic{}.newtons(trials, trialEta, slopes, curved)
+		logistic{}.newtons(trials, trialEta, 1, slopes, curved)
 		place := 0
 		for i, v := range y {
 			slope[i], curvature[i] = slopes[place], curved[place]

@@ -90,13 +90,19 @@ func (p poisson) sumKernels(y, times, eta []float64, _ float64, sums []float64) 
 	})
 }
 
-func (poisson) newtons(y, eta, slope, curvature []float64) {
+// kernelOf returns LogKernelAt, given the rate exp η. In the loop of sumKernels a call of this
+// function would take twice the time.
+func (p poisson) kernelOf(y, eta, rate float64) float64 {
+	if y > smallCount || eta > mostLogRatio {
+		return p.LogKernelAt(y, eta, 1)
+	}
+	return y*(eta-logCounts[int(y)]+1) - rate
+}
+
+func (poisson) newtons(y, eta []float64, _ float64, slope, curvature []float64) {
 	withBuffer(len(eta), func(rate []float64) {
-		vectors.Exp(rate, eta)
+		cappedExps(rate, eta)
 		for i, v := range y {
-			if eta[i] > mostLogRatio {
-				rate[i] = cappedExpAt(eta[i])
-			}
 			slope[i], curvature[i] = v-rate[i], max(rate[i], leastPoissonCurvature)
 		}
 	})
@@ -128,8 +134,8 @@ func (l poisson) BoundAt(y, eta, scale float64) (slope, curvature float64) {
 	return slope, poissonBound(y, slope, curvature)
 }
 
-func (l poisson) bounds(y, eta, slope, curvature []float64) {
-	l.newtons(y, eta, slope, curvature)
+func (l poisson) bounds(y, eta []float64, scale float64, slope, curvature []float64) {
+	l.newtons(y, eta, scale, slope, curvature)
 	for i, v := range y {
 		curvature[i] = poissonBound(v, slope[i], curvature[i])
 	}

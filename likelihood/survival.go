@@ -74,6 +74,63 @@ func (l weibull) LogKernelAt(y, eta, shape float64) float64 {
 	return ended*(u+math.Log(shape)) - cappedExpm1At(u) + ended - 1
 }
 
+// logHazards writes u of each row, as cumulated returns it, to u [n], and returns the shape.
+func (l weibull) logHazards(u, y, eta []float64, parameter float64) (shape float64) {
+	shape = l.shape(parameter)
+	vectors.Abs(u, y)
+	vectors.Log(u, u)
+	vectors.Sub(u, u, eta)
+	vectors.AddScalar(u, u, logsum.Gamma(1+1/shape))
+	vectors.MulScalar(u, u, shape)
+	return shape
+}
+
+// sumKernels computes the terms of the shape once, and the exponentials of all rows in one call.
+func (l weibull) sumKernels(y, times, eta []float64, parameter float64, sums []float64) {
+	n := len(y)
+	withBuffer(2*n, func(work []float64) {
+		u, excess := work[:n], work[n:]
+		for k := range sums {
+			shape := l.logHazards(u, y, eta[k*n:(k+1)*n], parameter)
+			cappedExpm1s(excess, u)
+			sum, ended := 0.0, math.Log(shape)+1
+			for i, v := range excess {
+				v = -v - 1
+				if y[i] > 0 {
+					v += u[i] + ended
+				}
+				sum += timesOf(times, i) * v
+			}
+			sums[k] = sum
+		}
+	})
+}
+
+func (l weibull) newtons(y, eta []float64, parameter float64, slope, curvature []float64) {
+	withBuffer(len(y), func(hazard []float64) {
+		shape := l.logHazards(hazard, y, eta, parameter)
+		cappedExps(hazard, hazard)
+		for i, v := range hazard {
+			slope[i], curvature[i] = shape*v, shape*shape*max(v, leastPoissonCurvature)
+			if y[i] > 0 {
+				slope[i] -= shape
+			}
+		}
+	})
+}
+
+func (l weibull) bounds(y, eta []float64, parameter float64, slope, curvature []float64) {
+	l.newtons(y, eta, parameter, slope, curvature)
+	withBuffer(len(y), func(u []float64) {
+		shape := l.logHazards(u, y, eta, parameter)
+		for i, v := range u {
+			if y[i] > 0 {
+				curvature[i] = shape * shape * climb(v)
+			}
+		}
+	})
+}
+
 // LogConstant returns −log t − 1 for an observed time t, whose log density is log k + u − exp(u) −
 // log t. The kernel is this log density without −log t and with 1 added. For a lower bound of a
 // time it returns 0, since the kernel is −exp(u), the log probability of a longer time.

@@ -81,10 +81,10 @@ func timesOf(times []float64, row int) float64 {
 // faster than one by one.
 type (
 	newtonRows interface {
-		newtons(y, eta, slope, curvature []float64)
+		newtons(y, eta []float64, scale float64, slope, curvature []float64)
 	}
 	boundRows interface {
-		bounds(y, eta, slope, curvature []float64)
+		bounds(y, eta []float64, scale float64, slope, curvature []float64)
 	}
 )
 
@@ -92,7 +92,7 @@ type (
 // in LogKernels, to slope [n] and curvature [n].
 func Newtons(l Row, y, times, eta []float64, scale float64, slope, curvature []float64) {
 	if s, ok := l.(newtonRows); ok {
-		s.newtons(y, eta, slope, curvature)
+		s.newtons(y, eta, scale, slope, curvature)
 	} else {
 		expandEach(l.NewtonAt, y, eta, scale, slope, curvature)
 	}
@@ -102,7 +102,7 @@ func Newtons(l Row, y, times, eta []float64, scale float64, slope, curvature []f
 // Bounds does with BoundAt as Newtons does with NewtonAt.
 func Bounds(l Row, y, times, eta []float64, scale float64, slope, curvature []float64) {
 	if s, ok := l.(boundRows); ok {
-		s.bounds(y, eta, slope, curvature)
+		s.bounds(y, eta, scale, slope, curvature)
 	} else {
 		expandEach(l.BoundAt, y, eta, scale, slope, curvature)
 	}

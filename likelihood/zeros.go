@@ -35,6 +35,36 @@ func (zeroInflated) LogKernelAt(y, eta, odds float64) float64 {
 	return count - math.Log1p(odds)
 }
 
+// sumKernels computes the exponentials and logarithms of all rows together.
+func (zeroInflated) sumKernels(y, times, eta []float64, odds float64, sums []float64) {
+	n, total := len(y), math.Log1p(odds)
+	withBuffer(2*n, func(work []float64) {
+		rate, none := work[:n], work[n:]
+		for k := range sums {
+			x := eta[k*n : (k+1)*n]
+			vectors.Exp(rate, x)
+			noneOf(none, rate)
+			vectors.AddScalar(none, none, odds)
+			vectors.Log(none, none)
+			sum := 0.0
+			for i, v := range y {
+				kernel := none[i]
+				if v > 0 {
+					kernel = poisson{}.kernelOf(v, x[i], rate[i])
+				}
+				sum += timesOf(times, i) * (kernel - total)
+			}
+			sums[k] = sum
+		}
+	})
+}
+
+// noneOf writes the probability exp −μ of a zero of the Poisson part to none, from rates μ.
+func noneOf(none, rate []float64) {
+	vectors.Neg(none, rate)
+	vectors.Exp(none, none)
+}
+
 func (zeroInflated) LogConstant(y float64) float64 { return poisson{}.LogConstant(y) }
 
 // share returns the probability that y comes from the Poisson part.
@@ -46,10 +76,30 @@ func (zeroInflated) share(y, eta, odds float64) float64 {
 }
 
 func (l zeroInflated) NewtonAt(y, eta, odds float64) (slope, curvature float64) {
-	slope, curvature = poisson{}.NewtonAt(y, eta, 1)
-	share := l.share(y, eta, odds)
+	return l.expand(y, cappedExpAt(eta), l.share(y, eta, odds))
+}
+
+// expand returns the results of NewtonAt, given the rate and the share of the Poisson part.
+func (zeroInflated) expand(y, rate, share float64) (slope, curvature float64) {
+	slope, curvature = y-rate, max(rate, leastPoissonCurvature)
 	actual := share * (curvature - (1-share)*slope*slope)
-	return share * slope, math.Max(actual, math.Max(leastCurvature*share*curvature, leastPoissonCurvature))
+	return share * slope, max(actual, leastCurvature*share*curvature, leastPoissonCurvature)
+}
+
+func (l zeroInflated) newtons(y, eta []float64, odds float64, slope, curvature []float64) {
+	n := len(y)
+	withBuffer(2*n, func(work []float64) {
+		rate, none := work[:n], work[n:]
+		cappedExps(rate, eta)
+		noneOf(none, rate)
+		for i, v := range y {
+			share := 1.0
+			if v == 0 {
+				share = none[i] / (none[i] + odds)
+			}
+			slope[i], curvature[i] = l.expand(v, rate[i], share)
+		}
+	})
 }
 
 func (l zeroInflated) BoundAt(y, eta, odds float64) (slope, curvature float64) {
@@ -106,16 +156,52 @@ func (hurdle) LogKernelAt(y, eta, odds float64) float64 {
 	return poisson{}.LogKernelAt(y, eta, 1) - logSome - math.Log1p(odds)
 }
 
+// sumKernels computes the exponentials and logarithms of all rows together.
+func (hurdle) sumKernels(y, times, eta []float64, odds float64, sums []float64) {
+	n, zero, total := len(y), math.Log(odds), math.Log1p(odds)
+	withBuffer(2*n, func(work []float64) {
+		rate, logSome := work[:n], work[n:]
+		for k := range sums {
+			x := eta[k*n : (k+1)*n]
+			ratesAndSome(rate, logSome, x)
+			vectors.Log(logSome, logSome)
+			sum := 0.0
+			for i, v := range y {
+				kernel := zero
+				if v > 0 {
+					kernel = poisson{}.kernelOf(v, x[i], rate[i]) - logSome[i] - min(x[i]-leastLogRate, 0)
+				}
+				sum += timesOf(times, i) * (kernel - total)
+			}
+			sums[k] = sum
+		}
+	})
+}
+
+// ratesAndSome writes the Poisson rate μ of each row, at least exp leastLogRate, to rate, and the
+// probability 1 − exp −μ of a count above 0 to some.
+func ratesAndSome(rate, some, eta []float64) {
+	vectors.MaxScalar(rate, eta, leastLogRate)
+	cappedExps(rate, rate)
+	vectors.Neg(some, rate)
+	vectors.Expm1(some, some)
+	vectors.Neg(some, some)
+}
+
 func (hurdle) LogConstant(y float64) float64 { return poisson{}.LogConstant(y) }
 
 // truncated returns the mean of a nonzero count, and the slope of the mean in η.
 func (hurdle) truncated(eta float64) (mean, slope float64) {
 	rate := cappedExpAt(math.Max(eta, leastLogRate))
-	some := -math.Expm1(-rate)
+	return truncatedAt(rate, -math.Expm1(-rate))
+}
+
+// truncatedAt returns the results of truncated at a rate μ, given some = 1 − exp −μ.
+func truncatedAt(rate, some float64) (mean, slope float64) {
 	mean = rate / some
 	gain := rate / 2
 	if rate >= 1e-4 {
-		gain = 1 - rate*math.Exp(-rate)/some
+		gain = 1 - mean*(1-some)
 	}
 	return mean, mean * gain
 }
@@ -126,6 +212,21 @@ func (l hurdle) NewtonAt(y, eta, _ float64) (slope, curvature float64) {
 	}
 	mean, curvature := l.truncated(eta)
 	return y - mean, math.Max(curvature, leastPoissonCurvature)
+}
+
+func (hurdle) newtons(y, eta []float64, _ float64, slope, curvature []float64) {
+	n := len(y)
+	withBuffer(2*n, func(work []float64) {
+		rate, some := work[:n], work[n:]
+		ratesAndSome(rate, some, eta)
+		for i, v := range y {
+			slope[i], curvature[i] = 0, leastPoissonCurvature
+			if v > 0 {
+				mean, steepness := truncatedAt(rate[i], some[i])
+				slope[i], curvature[i] = v-mean, max(steepness, leastPoissonCurvature)
+			}
+		}
+	})
 }
 
 // BoundAt returns the larger of the curvatures at η and at log y. The mode is not above log y.
