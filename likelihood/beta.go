@@ -61,17 +61,6 @@ func (beta) LogKernel(y, eta, logPrecision *Node) *Node {
 	return Add(sum, Sub(stirlingRest(precision), Add(logCountRest(Add(logMean, logPrecision)), logCountRest(Add(logRest, logPrecision)))))
 }
 
-// Newton returns the slope, and as curvature the Fisher information.
-func (beta) Newton(y, eta, logPrecision *Node) (slope, curvature *Node) {
-	mean, rest := Logistic(eta), Logistic(Neg(eta))
-	precision := Exp(logPrecision)
-	a, b := Mul(mean, precision), Mul(rest, precision)
-	logY, logOne := logShareNodes(y)
-	logit := Sub(logY, logOne)
-	slope = Add(Mul(Mul(a, rest), logit), Sub(Mul(mean, digammaTimes(b)), Mul(rest, digammaTimes(a))))
-	return slope, Add(Mul(Square(rest), squareTrigamma(a)), Mul(Square(mean), squareTrigamma(b)))
-}
-
 func (beta) LogKernelAt(y, eta, precision float64) float64 {
 	logMean, logRest := -softplusAt(-eta), -softplusAt(eta)
 	mean, rest := LogitLink.Mean(eta), LogitLink.Mean(-eta)

@@ -20,12 +20,6 @@ func (gamma) LogKernel(y, eta, logShape *Node) *Node {
 	return Add(Mul(shape, Sub(ratio, cappedExpm1(ratio))), Sub(MulScalar(logShape, 0.5), stirlingRest(shape)))
 }
 
-func (gamma) Newton(y, eta, logShape *Node) (slope, curvature *Node) {
-	shape := Exp(logShape)
-	curvature = Mul(shape, cappedExp(Sub(logOf(y), eta)))
-	return Sub(curvature, shape), curvature
-}
-
 func (gamma) LogKernelAt(y, eta, shape float64) float64 {
 	ratio := math.Log(y) - eta
 	return shape*(ratio-cappedExpm1At(ratio)) + math.Log(shape)/2 - stirlingRestAt(shape)

@@ -14,12 +14,6 @@ func (gaussian) LogKernel(y, eta, logScale *Node) *Node {
 	return Sub(MulScalar(Square(standardise(y, eta, logScale)), -0.5), logScale)
 }
 
-func (gaussian) Newton(y, eta, logScale *Node) (slope, curvature *Node) {
-	residual := Sub(y, eta)
-	precision := Add(Exp(MulScalar(logScale, -2)), ZerosLike(residual))
-	return Mul(residual, precision), precision
-}
-
 func (gaussian) LogKernelAt(y, eta, scale float64) float64 {
 	r := (y - eta) / scale
 	return -r*r/2 - math.Log(scale)

@@ -16,10 +16,6 @@ import (
 type Likelihood interface {
 	// LogKernel returns log p(y | η, σ) − LogConstant(y) of each row [B, n]. logScale is log σ.
 	LogKernel(y, eta, logScale *Node) *Node
-	// Newton returns, for each row [B, n], the slope of log p in η and a positive curvature. This
-	// is the curvature of −log p or, in a heavy tail, the curvature of a quadratic that touches log
-	// p and stays below it.
-	Newton(y, eta, logScale *Node) (slope, curvature *Node)
 	Row
 }
 
@@ -72,6 +68,25 @@ func LogDensity(l Likelihood, y, times []float64, eta, logScale *Node) *Node {
 		kernel = Mul(kernel, row(times))
 	}
 	return AddScalar(ReduceSum(kernel, -1), LogConstants(l, y, times))
+}
+
+// tailShare is the curvature that SlopeAndCurvature returns in heavy tails, as a share of the
+// square of the slope. Quadrature around the mode corrects what the curvature lacks.
+const tailShare = 0.2
+
+// SlopeAndCurvature returns, for each row [B, n], the slope of log p in η and the curvature of −log
+// p, at least 0. In a heavy tail the curvature is at least a share of the square of the slope,
+// which is the information in one row. Where the curvature overflows it is 0. The arguments are as
+// in Likelihood. No gradient passes through the results.
+func SlopeAndCurvature(l Likelihood, y, eta, logScale *Node) (slope, curvature *Node) {
+	eta = Identity(StopGradient(eta)) // a copy, since Gradient would stop at η itself
+	slope = Gradient(ReduceAllSum(l.LogKernel(y, eta, logScale)), eta)[0]
+	curvature = MaxScalar(Neg(Gradient(ReduceAllSum(slope), eta)[0]), 0)
+	if _, heavy := l.(HeavyTailed); heavy {
+		curvature = Max(curvature, MulScalar(Square(slope), tailShare))
+	}
+	curvature = Where(IsFinite(curvature), curvature, ZerosLike(curvature))
+	return StopGradient(slope), StopGradient(curvature)
 }
 
 // LogConstants returns Σ_i t_i LogConstant(y_i), with times [n] as in LogDensity.

@@ -20,11 +20,6 @@ func (logistic) LogKernel(y, eta, _ *Node) *Node {
 	return Neg(Add(MaxScalar(against, 0), Log1P(Exp(Neg(Abs(against))))))
 }
 
-func (logistic) Newton(y, eta, _ *Node) (slope, curvature *Node) {
-	p := Logistic(eta)
-	return Sub(y, p), Mul(p, Logistic(Neg(eta)))
-}
-
 func (logistic) LogKernelAt(y, eta, _ float64) float64 {
 	against := (1 - 2*y) * eta
 	return -math.Max(against, 0) - math.Log1p(math.Exp(-math.Abs(against)))

@@ -14,10 +14,6 @@ func (logNormal) LogKernel(y, eta, logScale *Node) *Node {
 	return gaussian{}.LogKernel(logOf(y), eta, logScale)
 }
 
-func (logNormal) Newton(y, eta, logScale *Node) (slope, curvature *Node) {
-	return gaussian{}.Newton(logOf(y), eta, logScale)
-}
-
 func (logNormal) LogKernelAt(y, eta, scale float64) float64 {
 	return gaussian{}.LogKernelAt(math.Log(y), eta, scale)
 }

@@ -29,12 +29,6 @@ func (negativeBinomial) LogKernel(y, eta, logShape *Node) *Node {
 	return Add(Sub(Mul(y, ratio), Mul(total, log)), rest)
 }
 
-func (negativeBinomial) Newton(y, eta, logShape *Node) (slope, curvature *Node) {
-	shape := Exp(logShape)
-	p, q := Logistic(Sub(eta, logShape)), Logistic(Sub(logShape, eta)) // μ/(φ + μ), φ/(φ + μ)
-	return Sub(Mul(y, q), Mul(shape, p)), Mul(Mul(Add(y, shape), p), q)
-}
-
 func (negativeBinomial) LogKernelAt(y, eta, shape float64) float64 {
 	total := shape + y
 	change := (cappedExpAt(eta) - y) / total

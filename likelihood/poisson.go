@@ -42,11 +42,6 @@ func expm1(x *Node) *Node {
 	return Add(StopGradient(Expm1(x)), Sub(exp, StopGradient(exp)))
 }
 
-func (poisson) Newton(y, eta, _ *Node) (slope, curvature *Node) {
-	rate := cappedExp(eta)
-	return Sub(y, rate), rate
-}
-
 func (poisson) LogKernelAt(y, eta, _ float64) float64 {
 	base := math.Max(y, 1)
 	ratio := eta - math.Log(base)

@@ -27,16 +27,6 @@ func (l robust) LogKernel(y, eta, logScale *Node) *Node {
 	return Sub(logAddExp(inlier, outlier), logScale)
 }
 
-// Newton returns as curvature the expected precision of the row, inlier or outlier, given its
-// residual. The quadratic with this curvature is the lower bound of log p in the EM algorithm.
-func (l robust) Newton(y, eta, logScale *Node) (slope, curvature *Node) {
-	squares := MulScalar(Square(standardise(y, eta, logScale)), 0.5*(1-l.wide()))
-	outlier := Logistic(AddScalar(squares, l.logOutlier-l.logInlier))
-	mean := AddScalar(MulScalar(outlier, l.wide()-1), 1)
-	curvature = Mul(mean, Exp(MulScalar(logScale, -2)))
-	return Mul(curvature, Sub(y, eta)), curvature
-}
-
 func (l robust) LogKernelAt(y, eta, scale float64) float64 {
 	r := (y - eta) / scale
 	return logAddExpAt(l.logInlier-r*r/2, l.logOutlier-r*r/2*l.wide()) - math.Log(scale)

@@ -37,18 +37,13 @@ func bernoulli(factor func(k float64) float64) series {
 //
 // which is about 1/(12x) for large x, without loss of digits.
 func stirlingRest(x *Node) *Node {
-	sum := shiftedSum(x, 0, func(x *Node) *Node { return AddScalar(Mul(AddScalar(x, 0.5), Log1P(Reciprocal(x))), -1) })
+	sum := ZerosLike(x)
+	for j := range seriesFrom {
+		shifted := AddScalar(x, float64(j))
+		sum = Add(sum, AddScalar(Mul(AddScalar(shifted, 0.5), Log1P(Reciprocal(shifted))), -1))
+	}
 	inverse := Reciprocal(AddScalar(x, seriesFrom))
 	return Add(sum, Mul(inverse, polynomial(Square(inverse), &gammaSeries)))
-}
-
-// shiftedSum returns Σ_j term(x + j) over j from first to seriesFrom − 1.
-func shiftedSum(x *Node, first int, term func(x *Node) *Node) *Node {
-	sum := term(AddScalar(x, float64(first)))
-	for j := first + 1; j < seriesFrom; j++ {
-		sum = Add(sum, term(AddScalar(x, float64(j))))
-	}
-	return sum
 }
 
 // stirlingRestAt does the same as stirlingRest on the host.
@@ -83,29 +78,8 @@ func stirlingRests(rests, x, work []float64) {
 	}
 }
 
-// digammaTimes returns x ψ(x) with the digamma function ψ, which is −1 at 0. squareTrigamma returns
-// x² ψ′(x), which is 1 at 0.
-func digammaTimes(x *Node) *Node {
-	sum := shiftedSum(x, 1, Reciprocal)
-	top := AddScalar(x, seriesFrom)
-	inverse := Reciprocal(top)
-	square := Square(inverse)
-	psi := Sub(Log(top), MulScalar(inverse, 0.5))
-	psi = Sub(psi, Mul(square, polynomial(square, &digammaSeries)))
-	return AddScalar(Mul(x, Sub(psi, sum)), -1)
-}
-
-func squareTrigamma(x *Node) *Node {
-	sum := shiftedSum(x, 1, func(x *Node) *Node { return Square(Reciprocal(x)) })
-	inverse := Reciprocal(AddScalar(x, seriesFrom))
-	square := Square(inverse)
-	psi := Add(inverse, MulScalar(square, 0.5))
-	psi = Add(psi, Mul(Mul(square, inverse), polynomial(square, &trigammaSeries)))
-	return AddScalar(Mul(Square(x), Add(psi, sum)), 1)
-}
-
-// polygammasAt returns the results of digammaTimes and squareTrigamma on the host, given log(x +
-// seriesFrom).
+// polygammasAt returns x ψ(x) with the digamma function ψ, which is −1 at 0, and x² ψ′(x), which is
+// 1 at 0, given log(x + seriesFrom).
 func polygammasAt(x, logTop float64) (timesDigamma, squareTrigamma float64) {
 	var sum, sumOfSquares float64
 	for j := 1; j < seriesFrom; j++ {

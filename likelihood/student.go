@@ -25,15 +25,6 @@ func (l student) LogKernel(y, eta, logScale *Node) *Node {
 	return Sub(MulScalar(Log1P(squares), -(l.degrees+1)/2), logScale)
 }
 
-// Newton returns as curvature the mean precision of the row given its residual: a t distribution is
-// a mixture over precisions of normal distributions.
-func (l student) Newton(y, eta, logScale *Node) (slope, curvature *Node) {
-	squares := Square(standardise(y, eta, logScale))
-	mean := MulScalar(Reciprocal(AddScalar(squares, l.degrees)), l.degrees+1)
-	curvature = Mul(mean, Exp(MulScalar(logScale, -2)))
-	return Mul(curvature, Sub(y, eta)), curvature
-}
-
 func (l student) LogKernelAt(y, eta, scale float64) float64 {
 	r := (y - eta) / scale
 	return -(l.degrees+1)/2*math.Log1p(r*r/l.degrees) - math.Log(scale)

@@ -41,16 +41,6 @@ func (l weibull) LogKernel(y, eta, logShape *Node) *Node {
 	return Add(Sub(Mul(ended, gain), excess), Mul(AddScalar(ended, -1), OnesLike(u)))
 }
 
-func (l weibull) Newton(y, eta, logShape *Node) (slope, curvature *Node) {
-	u, ended, shape := l.nodes(y, eta, logShape)
-	hazard := cappedExp(u)
-	slope, curvature = Sub(hazard, ended), hazard
-	if shape != nil {
-		slope, curvature = Mul(shape, slope), Mul(Square(shape), curvature)
-	}
-	return slope, curvature
-}
-
 // shape returns k: 1 if the hazard is constant, and otherwise the argument parameter.
 func (l weibull) shape(parameter float64) float64 {
 	if l.constant {

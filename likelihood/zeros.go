@@ -16,17 +16,6 @@ func (zeroInflated) LogKernel(y, eta, logOdds *Node) *Node {
 	return Sub(Where(BroadcastToShape(none, count.Shape()), logAddExp(Add(logOdds, ZerosLike(count)), count), count), softplus(logOdds))
 }
 
-// Newton returns the curvature of the Poisson part times the probability that y comes from this
-// part. The quadratic with this curvature is the expected log density in the EM algorithm, to
-// second order.
-func (zeroInflated) Newton(y, eta, logOdds *Node) (slope, curvature *Node) {
-	rate := cappedExp(eta)
-	counted := ConvertDType(GreaterThan(y, ZerosLike(y)), eta.DType())
-	share := Logistic(Sub(Neg(rate), logOdds)) // probability that a zero comes from the Poisson part
-	share = Add(counted, Mul(AddScalar(Neg(counted), 1), share))
-	return Mul(share, Sub(y, rate)), MaxScalar(Mul(share, rate), leastPoissonCurvature)
-}
-
 func (zeroInflated) LogKernelAt(y, eta, odds float64) float64 {
 	count := poisson{}.LogKernelAt(y, eta, 1)
 	if y == 0 {
@@ -135,17 +124,6 @@ func (hurdle) LogKernel(y, eta, logOdds *Node) *Node {
 	some := Sub(poisson{}.LogKernel(MaxScalar(y, 1), eta, nil), logSome)
 	none := AddScalar(Neg(counted), 1)
 	return Sub(Add(Mul(counted, some), Mul(none, logOdds)), softplus(logOdds))
-}
-
-func (hurdle) Newton(y, eta, _ *Node) (slope, curvature *Node) {
-	counted := ConvertDType(GreaterThan(y, ZerosLike(y)), eta.DType())
-	rate := Exp(MinScalar(MaxScalar(eta, leastLogRate), mostLogRatio))
-	some := Neg(Expm1(Neg(rate)))
-	mean := Div(rate, some)
-	// gain is 1 − μ e^−μ / (1 − e^−μ), which is ½ μ near 0
-	small := LessThan(rate, ConstAs(rate, 1e-4))
-	gain := Where(small, MulScalar(rate, 0.5), Sub(OnesLike(rate), Div(Mul(rate, Exp(Neg(rate))), some)))
-	return Mul(counted, Sub(y, mean)), Add(Mul(counted, Mul(mean, gain)), ConstAs(eta, leastPoissonCurvature))
 }
 
 func (hurdle) LogKernelAt(y, eta, odds float64) float64 {

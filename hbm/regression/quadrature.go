@@ -38,7 +38,7 @@ var quadratureNodes = [mostPerLevel + 1]int{1, 15, 9, 6, 4}
 // modeSteps is the number of Newton steps to a mode. No step changes an effect u by more than
 // longestStep.
 const (
-	modeSteps   = 12
+	modeSteps   = 8
 	longestStep = 1.5
 )
 
@@ -173,7 +173,7 @@ func (l *quadratureRows) modes(base *Node, effects []*Node, y, logNoise *Node, p
 	q := len(effects)
 	u = apply.UpTo(q, func(c int) *Node { return ZerosLike(perLevel(Mul(effects[c], ZerosLike(base)))) })
 	for step := 0; ; step++ {
-		slope, curvature := l.row.Newton(y, predictor(base, effects, u), logNoise)
+		slope, curvature := likelihood.SlopeAndCurvature(l.row, y, predictor(base, effects, u), logNoise)
 		hessian, gradient := make([][]*Node, q), make([]*Node, q)
 		for a := range q {
 			gradient[a] = Sub(perLevel(Mul(effects[a], slope)), u[a])

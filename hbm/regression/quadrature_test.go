@@ -93,6 +93,10 @@ func TestQuadrature(t *testing.T) {
 		"poisson with offset": {frame.Options{Formula: "y ~ offset(x) + (1 | g)", Response: likelihood.PoissonKind}, 1e-5},
 		"logistic":            {frame.Options{Formula: "b ~ x + (1 | g)", Response: likelihood.LogisticKind}, 1e-6},
 		"logistic, slopes":    {frame.Options{Formula: "b ~ 0 + (1 + x || g)", Response: likelihood.LogisticKind}, 1e-4},
+		"negbinomial":         {frame.Options{Formula: "y ~ x + (1 | g)", Response: likelihood.NegativeBinomialKind}, 1e-6},
+		"zero-inflated":       {frame.Options{Formula: "y ~ x + (1 | g)", Response: likelihood.ZeroInflatedKind}, 1e-6},
+		"hurdle":              {frame.Options{Formula: "y ~ x + (1 | g)", Response: likelihood.HurdleKind}, 2e-6},
+		"robust":              {frame.Options{Formula: "y ~ x + (1 | g)", Response: likelihood.RobustKind}, 0.02},
 		"student":             {frame.Options{Formula: "y ~ x + (1 | g)", Response: likelihood.StudentKind}, 0.02},
 		"student, slopes":     {frame.Options{Formula: "y ~ x + (1 + x | g)", Response: likelihood.StudentKind}, 0.1},
 	} {
