@@ -1,6 +1,7 @@
 package graphs
 
 import (
+	"errors"
 	"fmt"
 	"path/filepath"
 
@@ -89,19 +90,18 @@ func sameFile(a, b string) bool {
 
 // simulateDag writes the file of the table and the file of the true graph.
 func simulateDag(a *shell.App, s sem.Simulation, out, truth string, asJSON bool) error {
-	if out == "" || truth == "" {
-		return fmt.Errorf("expected --out FILE for the table and --truth FILE for the adjacency matrix")
-	}
-	if sameFile(out, truth) {
+	switch {
+	case out == "" || truth == "":
+		return errors.New("expected --out FILE for the table and --truth FILE for the adjacency matrix")
+	case sameFile(out, truth):
 		return fmt.Errorf("--out and --truth are both %s: expected two files", out)
+	case s.Mechanism != dag.MLP && (s.Hidden != 0 || s.Bias):
+		return errors.New("--hidden and --bias are for --sem mlp")
 	}
 	for _, path := range []string{out, truth} {
 		if rundir.Exists(path) {
 			return fmt.Errorf("%s exists already", path)
 		}
-	}
-	if s.Mechanism != dag.MLP && (s.Hidden != 0 || s.Bias) {
-		return fmt.Errorf("--hidden and --bias are for --sem mlp")
 	}
 	data, err := sem.Simulate(s)
 	if err != nil {

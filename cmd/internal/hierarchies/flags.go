@@ -96,16 +96,14 @@ func (f *hbmFlags) registerModel(cmd *cobra.Command) {
 func (f *hbmFlags) Describe(flags *pflag.FlagSet) (*regression.Record, error) {
 	asked := f.record // a copy, since later changes must not reach the flags
 	record := &asked
-	if record.Frame.Formula == "" {
+	switch kind := record.Frame.Response; {
+	case record.Frame.Formula == "":
 		return nil, errors.New(`no formula was given: expected for example --formula "y ~ x + (1 + x | group)"`)
-	}
-	if flags.Changed("df") && record.Frame.Response != likelihood.StudentKind {
-		return nil, fmt.Errorf("--df is for --likelihood student; this one is %s", record.Frame.Response)
-	}
-	if record.Frame.Levels != nil && !record.Frame.Response.HasCategories() {
-		return nil, fmt.Errorf("--levels is for --likelihood %s, %s and %s; this one is %s", likelihood.CumulativeLogitKind, likelihood.CumulativeProbitKind, likelihood.CategoricalKind, record.Frame.Response)
-	}
-	if flags.Changed("model-prior") && !record.Model.Select {
+	case flags.Changed("df") && kind != likelihood.StudentKind:
+		return nil, fmt.Errorf("--df is for --likelihood student; this one is %s", kind)
+	case record.Frame.Levels != nil && !kind.HasCategories():
+		return nil, fmt.Errorf("--levels is for --likelihood %s, %s and %s; this one is %s", likelihood.CumulativeLogitKind, likelihood.CumulativeProbitKind, likelihood.CategoricalKind, kind)
+	case flags.Changed("model-prior") && !record.Model.Select:
 		return nil, errors.New("--model-prior is for --select: without it there is one model")
 	}
 	if err := f.checkFamily(flags); err != nil {

@@ -107,23 +107,19 @@ func (f *dataFlags) Describe(flags *pflag.FlagSet) (*varsel.Record, error) {
 			return nil, fmt.Errorf("--%s is for --likelihood %s; this one is %s", flag, kind, model.Likelihood)
 		}
 	}
-	if flags.Changed("sigma") && model.Likelihood != likelihood.GaussianKind && model.Likelihood != likelihood.StudentKind {
-		return nil, fmt.Errorf("--sigma is for --likelihood gaussian and student; this one is %s", model.Likelihood)
-	}
-	if design.Trials != "" && !model.Likelihood.Binary() {
-		return nil, fmt.Errorf("--trials is for --likelihood logistic; this one is %s", model.Likelihood)
-	}
-	if design.Levels != nil && !model.Likelihood.HasCategories() {
-		return nil, fmt.Errorf("--levels is for --likelihood %s, %s and %s; this one is %s", likelihood.CumulativeLogitKind, likelihood.CumulativeProbitKind, likelihood.CategoricalKind, model.Likelihood)
-	}
-	if design.Censored != "" && !model.Likelihood.Survival() {
-		return nil, fmt.Errorf("--censored is for --likelihood %s and %s; this one is %s", likelihood.ExponentialKind, likelihood.WeibullKind, model.Likelihood)
-	}
-	if flags.Changed("prior-sd") && model.Slab != (exact.Slab{}) {
+	switch kind := model.Likelihood; {
+	case flags.Changed("sigma") && kind != likelihood.GaussianKind && kind != likelihood.StudentKind:
+		return nil, fmt.Errorf("--sigma is for --likelihood gaussian and student; this one is %s", kind)
+	case design.Trials != "" && !kind.Binary():
+		return nil, fmt.Errorf("--trials is for --likelihood logistic; this one is %s", kind)
+	case design.Levels != nil && !kind.HasCategories():
+		return nil, fmt.Errorf("--levels is for --likelihood %s, %s and %s; this one is %s", likelihood.CumulativeLogitKind, likelihood.CumulativeProbitKind, likelihood.CategoricalKind, kind)
+	case design.Censored != "" && !kind.Survival():
+		return nil, fmt.Errorf("--censored is for --likelihood %s and %s; this one is %s", likelihood.ExponentialKind, likelihood.WeibullKind, kind)
+	case flags.Changed("prior-sd") && model.Slab != (exact.Slab{}):
 		return nil, fmt.Errorf("--prior-sd is for --slab normal; this one is %s", model.Slab)
-	}
-	if flags.Changed("heredity") && len(design.Interactions) == 0 && f.formula == "" {
-		return nil, fmt.Errorf("--heredity is for --interactions; there are none")
+	case flags.Changed("heredity") && len(design.Interactions) == 0 && f.formula == "":
+		return nil, errors.New("--heredity is for --interactions; there are none")
 	}
 	record.Seed, design.Likelihood = f.Seed, model.Likelihood
 	model.Sigma, model.Sigma1, model.UnknownSigma1 = max(f.sigma, 0), max(f.sigma1, 0), f.sigma1 < 0
