@@ -5,9 +5,11 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/transdim/vti/cmd/internal/cli"
 	"github.com/transdim/vti/cmd/internal/shell"
 	"github.com/transdim/vti/internal/rundir"
 	"github.com/transdim/vti/report"
+	runs "github.com/transdim/vti/run"
 )
 
 // Application describes a kind of question that vti answers, such as the selection of variables,
@@ -66,8 +68,10 @@ type Comparison struct {
 	*report.Compared
 }
 
-// Comparing returns a function that opens two runs by calling open, and calls compare with them.
-func Comparing[R any](open func(dir string) (R, error), compare func(ctx context.Context, a, b R) (*Comparison, error)) func(ctx context.Context, dirA, dirB string) (*Comparison, error) {
+// Comparing returns a function that opens two runs by calling open, and calls compare with them. The
+// function tell returns the comparison for a reader.
+func Comparing[R any, C interface{ Write(dir string) error }](open func(dir string) (R, error), compare func(ctx context.Context, a, b R) (C, error), tell func(a R, c C) *report.Compared,
+) func(ctx context.Context, dirA, dirB string) (*Comparison, error) {
 	return func(ctx context.Context, dirA, dirB string) (*Comparison, error) {
 		a, err := open(dirA)
 		if err != nil {
@@ -77,19 +81,28 @@ func Comparing[R any](open func(dir string) (R, error), compare func(ctx context
 		if err != nil {
 			return nil, err
 		}
-		return compare(ctx, a, b)
-	}
-}
-
-// Opening returns a function that opens a run by calling open, and converts it to a Run by calling
-// tell.
-func Opening[R any](open func(dir string) (R, error), tell func(a *shell.App, run R) *Run) func(a *shell.App, dir string) (*Run, error) {
-	return func(a *shell.App, dir string) (*Run, error) {
-		run, err := open(dir)
+		c, err := compare(ctx, a, b)
 		if err != nil {
 			return nil, err
 		}
-		return tell(a, run), nil
+		return &Comparison{c, tell(a, c)}, nil
+	}
+}
+
+// Opening returns a function that opens a run whose result has type R and whose record has type T.
+// The function ask reads the problem of a run again.
+func Opening[R any, Result interface {
+	*R
+	shell.Judged
+}, T any, Record interface {
+	*T
+	cli.Record
+}, Problem interface{ PrintProblem() }](ask func(ctx context.Context, run *Asked[Record]) (Problem, error)) func(a *shell.App, dir string) (*Run, error) {
+	return func(a *shell.App, dir string) (*Run, error) {
+		stored, err := runs.ReadStored[T, R](dir)
+		return &Run{Result(stored.Result), func(ctx context.Context) (interface{ PrintProblem() }, error) {
+			return ask(ctx, Shown(a, dir, Record(stored.Record)))
+		}}, err
 	}
 }
 

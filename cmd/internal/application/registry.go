@@ -1,6 +1,7 @@
 package application
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -191,11 +192,8 @@ func VerdictOf(dir string) (string, error) {
 	if err := rundir.ReadResult(dir, &result); err != nil {
 		return "", err
 	}
-	switch {
-	case result.Certificate != nil:
-		return result.Certificate.Verdict.String(), nil
-	case result.Diagnostics != nil:
-		return result.Diagnostics.Verdict.String(), nil
+	if judged := cmp.Or(result.Certificate, result.Diagnostics); judged != nil {
+		return judged.Verdict.String(), nil
 	}
 	return "exact", nil
 }

@@ -26,11 +26,7 @@ func Application() *application.Application {
 			{Name: "calibrate dag", New: func(a *shell.App) *cobra.Command { return Calibrate(a, calibration.Ordinary) }},
 			{Name: "simulate dag", New: simulateDagCommand},
 		},
-		Open: application.Opening(dag.OpenRun, func(a *shell.App, run *dag.StoredRun) *application.Run {
-			return &application.Run{Result: run.Result, Asked: func(context.Context) (interface{ PrintProblem() }, error) {
-				return newDiscovery(application.Shown(a, run.Dir, run.Record))
-			}}
-		}),
+		Open:    application.Opening[dag.Result](newDiscovery),
 		Formats: dag.GraphFormatNames(),
 		Export: func(dir, format string, least float64) (string, error) {
 			parsed, err := dag.ParseGraphFormat(format)
@@ -43,17 +39,12 @@ func Application() *application.Application {
 			}
 			return run.Export(parsed, least)
 		},
-		Compare: application.Comparing(dag.OpenRun, func(_ context.Context, x, y *dag.StoredRun) (*application.Comparison, error) {
-			c, err := dag.Compare(x, y)
-			if err != nil {
-				return nil, err
-			}
-			return &application.Comparison{Result: c, Compared: report.Graphs(c)}, nil
-		}),
+		Compare: application.Comparing(dag.OpenRun, func(_ context.Context, x, y *dag.StoredRun) (*dag.Comparison, error) { return dag.Compare(x, y) },
+			func(_ *dag.StoredRun, c *dag.Comparison) *report.Compared { return report.Graphs(c) }),
 	}
 }
 
-func discoveryAgain(_ context.Context, r *application.Recertification, run *application.Asked[*dag.Record]) (t shell.Task, err error) {
+func discoveryAgain(ctx context.Context, r *application.Recertification, run *application.Asked[*dag.Record]) (t shell.Task, err error) {
 	record := run.Record
 	switch {
 	case record.Particles():
@@ -64,7 +55,7 @@ func discoveryAgain(_ context.Context, r *application.Recertification, run *appl
 		return t, r.Unfit("neither by chains over graphs nor by particles: give its command again")
 	}
 	record.Chains, record.Rounds = cmp.Or(r.Chains, record.Chains), cmp.Or(r.Rounds, record.Rounds)
-	d, err := newDiscovery(run)
+	d, err := newDiscovery(ctx, run)
 	if err != nil {
 		return t, err
 	}

@@ -35,8 +35,8 @@ and the effective sample size show whether they have mixed.`,
 }
 
 // Begin checks the input of a search by chains over graphs and parameters, and returns its task.
-func (f *rjmcmcDagFlags) Begin(_ context.Context, run *application.Asked[*dag.Record]) (t shell.Task, err error) {
-	d, err := newDiscovery(run)
+func (f *rjmcmcDagFlags) Begin(ctx context.Context, run *application.Asked[*dag.Record]) (t shell.Task, err error) {
+	d, err := newDiscovery(ctx, run)
 	if err != nil {
 		return t, err
 	}

@@ -106,13 +106,13 @@ killed: of training (posterior.vti), or the finished rounds of chains and runs o
 }
 
 // Begin checks the input of a search for graphs, and returns its task.
-func (f *dagFlags) Begin(_ context.Context, run *application.Asked[*dag.Record]) (t shell.Task, err error) {
+func (f *dagFlags) Begin(ctx context.Context, run *application.Asked[*dag.Record]) (t shell.Task, err error) {
 	record := run.Record
 	if run.Resumed() && !record.Resumable() {
 		return t, fmt.Errorf("%s is a run by sums over graphs, which cannot be resumed: give its command again, with another --out", run.Resume)
 	}
 	run.Renew(&record.Draws, f.record.Draws, &record.Limit, &f.time)
-	d, err := newDiscovery(run)
+	d, err := newDiscovery(ctx, run)
 	if err != nil {
 		return t, err
 	}

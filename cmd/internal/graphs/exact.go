@@ -33,8 +33,8 @@ fewer much less.`,
 }
 
 // Begin checks the input of a search by exact sums, and returns its task.
-func (f *exactDagFlags) Begin(_ context.Context, run *application.Asked[*dag.Record]) (t shell.Task, err error) {
-	d, err := newDiscovery(run)
+func (f *exactDagFlags) Begin(ctx context.Context, run *application.Asked[*dag.Record]) (t shell.Task, err error) {
+	d, err := newDiscovery(ctx, run)
 	if err != nil {
 		return t, err
 	}

@@ -1,6 +1,7 @@
 package graphs
 
 import (
+	"context"
 	"errors"
 	"fmt"
 
@@ -22,7 +23,7 @@ type discovery struct {
 
 // newDiscovery reads the table and builds the problem of a new or stored record. It writes no
 // files; its errors are errors of the input.
-func newDiscovery(run *application.Asked[*dag.Record]) (*discovery, error) {
+func newDiscovery(_ context.Context, run *application.Asked[*dag.Record]) (*discovery, error) {
 	record := run.Record
 	problem, truth, err := record.Problem()
 	var set *tables.AlwaysSetError

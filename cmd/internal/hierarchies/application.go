@@ -24,18 +24,11 @@ func Application() *application.Application {
 			{Name: regression.InferCommand, New: hbmInferCommand, Unrepeatable: "their family was trained by another run"},
 			{Name: "calibrate hbm", New: func(a *shell.App) *cobra.Command { return Calibrate(a, calibration.Ordinary) }},
 		},
-		Open: application.Opening(regression.OpenRun, func(a *shell.App, run *regression.StoredRun) *application.Run {
-			return &application.Run{Result: run.Result, Asked: func(ctx context.Context) (interface{ PrintProblem() }, error) {
-				return newHierarchical(ctx, application.Shown(a, run.Dir, run.Record))
-			}}
-		}),
-		Compare: application.Comparing(regression.OpenRun, func(_ context.Context, x, y *regression.StoredRun) (*application.Comparison, error) {
-			c, err := regression.Compare(x, y)
-			if err != nil {
-				return nil, err
-			}
-			return &application.Comparison{Result: c, Compared: report.Regressions(c)}, nil
-		}),
+		Open: application.Opening[regression.Result](newHierarchical),
+		Compare: application.Comparing(regression.OpenRun, func(_ context.Context, x, y *regression.StoredRun) (*regression.Comparison, error) {
+			return regression.Compare(x, y)
+		},
+			func(_ *regression.StoredRun, c *regression.Comparison) *report.Compared { return report.Regressions(c) }),
 	}
 }
 

@@ -60,7 +60,7 @@ func answering[P interface {
 }, R any](about string, page report.Page, list func(n *numbered, result P), commands []application.Command) *application.Application {
 	return &application.Application{
 		About: about, Page: page, Commands: commands, Open: application.OpenResult[P],
-		Compare: application.Comparing(opening(list), comparer(about)),
+		Compare: application.Comparing(opening(list), compareRuns, func(_ *numbered, c *Comparison) *report.Compared { return report.Numbers(&c.Comparison, about) }),
 	}
 }
 

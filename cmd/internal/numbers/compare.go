@@ -5,10 +5,8 @@ import (
 	"strconv"
 
 	"github.com/transdim/vti"
-	"github.com/transdim/vti/cmd/internal/application"
 	"github.com/transdim/vti/compare"
 	"github.com/transdim/vti/mixture"
-	"github.com/transdim/vti/report"
 	runs "github.com/transdim/vti/run"
 )
 
@@ -47,22 +45,19 @@ func opening[P interface{ *R }, R any](list func(n *numbered, result P)) func(di
 	}
 }
 
-// comparer returns a function that compares two runs whose models are numbers. The argument about
-// names the things that are counted.
-func comparer(about string) func(_ context.Context, x, y *numbered) (*application.Comparison, error) {
-	return func(_ context.Context, x, y *numbered) (*application.Comparison, error) {
-		if err := runs.SameTable(x.dir, &x.Header, y.dir, &y.Header); err != nil {
-			return nil, err
-		}
-		c := &Comparison{compare.Comparison{Schema: "vti/compare-numbers/1", Command: "compare", Version: vti.Version}}
-		c.A = compare.Run{RunDir: x.dir, Command: x.Command, Seed: x.Seed, Verdict: &x.verdict}
-		c.B = compare.Run{RunDir: y.dir, Command: y.Command, Seed: y.Seed, Verdict: &y.verdict}
-		var err error
-		if c.Notes, err = compare.Differences([2]any{x.Options, y.Options}); err != nil {
-			return nil, err
-		}
-		c.CompareModels(x.models, y.models)
-		c.Disagreements = compare.Disagreements(c.Models)
-		return &application.Comparison{Result: c, Compared: report.Numbers(&c.Comparison, about)}, nil
+// compareRuns compares two runs whose models are numbers.
+func compareRuns(_ context.Context, x, y *numbered) (*Comparison, error) {
+	if err := runs.SameTable(x.dir, &x.Header, y.dir, &y.Header); err != nil {
+		return nil, err
 	}
+	c := &Comparison{compare.Comparison{Schema: "vti/compare-numbers/1", Command: "compare", Version: vti.Version}}
+	c.A = compare.Run{RunDir: x.dir, Command: x.Command, Seed: x.Seed, Verdict: &x.verdict}
+	c.B = compare.Run{RunDir: y.dir, Command: y.Command, Seed: y.Seed, Verdict: &y.verdict}
+	var err error
+	if c.Notes, err = compare.Differences([2]any{x.Options, y.Options}); err != nil {
+		return nil, err
+	}
+	c.CompareModels(x.models, y.models)
+	c.Disagreements = compare.Disagreements(c.Models)
+	return c, nil
 }

@@ -26,23 +26,15 @@ func Application() *application.Application {
 			{Name: "calibrate varsel", New: func(a *shell.App) *cobra.Command { return Calibrate(a, calibration.Ordinary) }},
 			{Name: "simulate varsel", New: simulateVarselCommand},
 		},
-		Open: application.Opening(varsel.OpenRun, func(a *shell.App, run *varsel.StoredRun) *application.Run {
-			return &application.Run{Result: run.Result, Asked: func(context.Context) (interface{ PrintProblem() }, error) {
-				return newSelection(application.Shown(a, run.Dir, run.Record))
-			}}
-		}),
-		Compare: application.Comparing(varsel.OpenRun, func(ctx context.Context, x, y *varsel.StoredRun) (*application.Comparison, error) {
-			c, err := varsel.Compare(ctx, x, y)
-			if err != nil {
-				return nil, err
-			}
-			return &application.Comparison{Result: c, Compared: report.Selections(c, x.Result.Data.Predictors)}, nil
+		Open: application.Opening[varsel.Result](newSelection),
+		Compare: application.Comparing(varsel.OpenRun, varsel.Compare, func(x *varsel.StoredRun, c *varsel.Comparison) *report.Compared {
+			return report.Selections(c, x.Result.Data.Predictors)
 		}),
 	}
 }
 
-func selectionAgain(_ context.Context, r *application.Recertification, run *application.Asked[*varsel.Record]) (t shell.Task, err error) {
-	s, err := newSelection(run)
+func selectionAgain(ctx context.Context, r *application.Recertification, run *application.Asked[*varsel.Record]) (t shell.Task, err error) {
+	s, err := newSelection(ctx, run)
 	if err != nil {
 		return t, err
 	}

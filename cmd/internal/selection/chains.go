@@ -47,12 +47,12 @@ R-hat and the effective sample size measure:
 }
 
 // Begin checks the input of a run by chains, and returns its task.
-func (f *rjmcmcVarselFlags) Begin(_ context.Context, run *application.Asked[*varsel.Record]) (t shell.Task, err error) {
+func (f *rjmcmcVarselFlags) Begin(ctx context.Context, run *application.Asked[*varsel.Record]) (t shell.Task, err error) {
 	r := run.Record
 	if slab := r.Model.Slab; !run.Resumed() && slab != (exact.Slab{}) {
 		return t, fmt.Errorf("--slab %s: chains over coefficients have the normal slab only; use vti varsel or vti exact", slab)
 	}
-	s, err := newSelection(run)
+	s, err := newSelection(ctx, run)
 	if err != nil {
 		return t, err
 	}

@@ -32,8 +32,8 @@ scale each subset has a closed form, and an unknown noise scale is integrated nu
 }
 
 // Begin checks the input of a run that enumerates all models, and returns its task.
-func (f *exactFlags) Begin(_ context.Context, run *application.Asked[*varsel.Record]) (t shell.Task, err error) {
-	s, err := newSelection(run)
+func (f *exactFlags) Begin(ctx context.Context, run *application.Asked[*varsel.Record]) (t shell.Task, err error) {
+	s, err := newSelection(ctx, run)
 	if err != nil {
 		return t, err
 	}

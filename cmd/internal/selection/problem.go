@@ -1,6 +1,7 @@
 package selection
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -21,7 +22,7 @@ type selection struct {
 
 // newSelection reads the table and builds the problem of a new or stored record. It writes no
 // files; its errors are errors of the input.
-func newSelection(run *application.Asked[*varsel.Record]) (*selection, error) {
+func newSelection(_ context.Context, run *application.Asked[*varsel.Record]) (*selection, error) {
 	record := run.Record
 	if run.Resumed() {
 		problem, err := record.Problem()

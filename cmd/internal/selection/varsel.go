@@ -144,9 +144,9 @@ which --resume continues a run that was stopped or killed.`,
 }
 
 // Begin checks the input of a run that trains, and returns its task.
-func (f *varselFlags) Begin(_ context.Context, run *application.Asked[*varsel.Record]) (t shell.Task, err error) {
+func (f *varselFlags) Begin(ctx context.Context, run *application.Asked[*varsel.Record]) (t shell.Task, err error) {
 	run.Renew(&run.Record.Draws, f.record.Draws, &run.Record.Limit, &f.effort.TimeLimit)
-	s, err := newSelection(run)
+	s, err := newSelection(ctx, run)
 	if err != nil {
 		return t, err
 	}
