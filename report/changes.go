@@ -164,7 +164,6 @@ func curvePicture(result *changepoint.Result) *picture.Picture {
 	if result.Data.Model == changepoint.Events.String() {
 		yName = "changes per unit of time"
 	}
-	p := picture.Bars("places", "Where changes are", picture.Column, 180, bars, result.Data.Time, yName)
-	p.Text = fmt.Sprintf("The most probable place is from %s to %s, with probability %s.", picture.Digits(float64(best.From), 6), picture.Digits(float64(best.To), 6), picture.Probability(float64(best.Probability)))
-	return p
+	return picture.Bars("places", "Where changes are", picture.Column, 180, bars, result.Data.Time, yName).
+		Described("The most probable place is from %s to %s, with probability %s.", picture.Digits(float64(best.From), 6), picture.Digits(float64(best.To), 6), picture.Probability(float64(best.Probability)))
 }

@@ -10,6 +10,7 @@ import (
 
 	"gonum.org/v1/gonum/stat"
 
+	"github.com/transdim/vti/internal/apply"
 	"github.com/transdim/vti/internal/document"
 	"github.com/transdim/vti/internal/picture"
 	"github.com/transdim/vti/modelcheck"
@@ -45,13 +46,8 @@ func drawFitted(part *document.Section, response string, rows []modelcheck.Fitte
 	if check != nil && len(check.Predictive) > 0 {
 		part.Place(predictivePicture(response, check.Predictive))
 	}
-	inside := 0
-	for _, r := range rows {
-		if r.Observed >= r.Q025 && r.Observed <= r.Q975 {
-			inside++
-		}
-	}
-	part.Notes = append(part.Notes, fmt.Sprintf("%.1f%% of the %s lie inside the intervals that should hold 95%% of them.", 100*float64(inside)/float64(len(rows)), document.Counted(len(rows), "row")))
+	inside := apply.Keep(rows, func(r modelcheck.FittedRow) bool { return r.Observed >= r.Q025 && r.Observed <= r.Q975 })
+	part.Notes = append(part.Notes, fmt.Sprintf("%.1f%% of the %s lie inside the intervals that should hold 95%% of them.", 100*float64(len(inside))/float64(len(rows)), document.Counted(len(rows), "row")))
 }
 
 // fittedPicture draws observed against expected responses.
@@ -63,9 +59,8 @@ func fittedPicture(response string, rows []modelcheck.FittedRow) *picture.Pictur
 		expected, observed = append(expected, r.Mean), append(observed, r.Observed)
 	}
 	low, high := min(slices.Min(expected), slices.Min(observed)), max(slices.Max(expected), slices.Max(observed))
-	p := picture.Scatter("fitted", "Observed against expected", picture.Column, 190, points, []picture.Reference{{X0: low, Y0: low, X1: high, Y1: high}}, "expected "+response, "observed "+response)
-	p.Text = fmt.Sprintf("%s; the dashed line is where both are equal. Their correlation is %s.", document.Counted(len(rows), "row"), picture.Digits(stat.Correlation(expected, observed, nil), 2))
-	return p
+	return picture.Scatter("fitted", "Observed against expected", picture.Column, 190, points, []picture.Reference{{X0: low, Y0: low, X1: high, Y1: high}}, "expected "+response, "observed "+response).
+		Described("%s; the dashed line is where both are equal. Their correlation is %s.", document.Counted(len(rows), "row"), picture.Digits(stat.Correlation(expected, observed, nil), 2))
 }
 
 // residualPicture draws residuals against expected responses.
@@ -76,50 +71,44 @@ func residualPicture(response string, rows []modelcheck.FittedRow) *picture.Pict
 		points = append(points, picture.Point{X: r.Mean, Y: r.Observed - r.Mean})
 		low, high = math.Min(low, r.Mean), math.Max(high, r.Mean)
 	}
-	p := picture.Scatter("residuals", "Residuals", picture.Column, 190, points, []picture.Reference{{X0: low, X1: high}}, "expected "+response, "observed − expected")
 	worst := slices.MaxFunc(rows, func(a, b modelcheck.FittedRow) int {
 		return cmp.Compare(math.Abs(a.Observed-a.Mean), math.Abs(b.Observed-b.Mean))
 	})
-	p.Text = fmt.Sprintf("Residuals against expected values; the largest is %s, in row %d.", picture.Number(worst.Observed-worst.Mean), worst.Row)
-	return p
+	return picture.Scatter("residuals", "Residuals", picture.Column, 190, points, []picture.Reference{{X0: low, X1: high}}, "expected "+response, "observed − expected").
+		Described("Residuals against expected values; the largest is %s, in row %d.", picture.Number(worst.Observed-worst.Mean), worst.Row)
 }
 
 // predictivePicture draws the histogram of the response beside histograms of tables that were
 // simulated from the posterior.
 func predictivePicture(response string, list []modelcheck.PredictiveBin) *picture.Picture {
 	var bars []picture.Bar
-	outside := 0
 	for _, b := range list {
 		bars = append(bars, picture.Bar{From: b.From, To: b.To, Value: b.Observed, Low: b.Q025, High: b.Q975, Compared: b.Median,
 			Hint: fmt.Sprintf("%s to %s: %s rows observed, %s expected (95%%: %s to %s)", picture.Number(b.From), picture.Number(b.To), picture.Number(b.Observed), picture.Number(b.Median), picture.Number(b.Q025), picture.Number(b.Q975))})
-		if b.Observed < b.Q025 || b.Observed > b.Q975 {
-			outside++
-		}
 	}
-	p := picture.Bars("predictive", "Posterior predictive check", picture.Column, 190, bars, response, "rows", picture.Entry{Text: "observed", Ink: picture.First}, picture.Entry{Text: "model, 95%", Ink: picture.Second})
-	p.Text = fmt.Sprintf("A histogram of the response with what the model expects. In %d of %d bins the table has more or fewer rows than 95%% of replicated tables.", outside, len(list))
-	return p
+	return picture.Bars("predictive", "Posterior predictive check", picture.Column, 190, bars, response, "rows", picture.Entry{Text: "observed", Ink: picture.First}, picture.Entry{Text: "model, 95%", Ink: picture.Second}).
+		Described("A histogram of the response with what the model expects. In %d of %d bins the table has more or fewer rows than 95%% of replicated tables.", outside(list), len(list))
+}
+
+// outside returns the number of bins of which most replicated tables have more or fewer rows.
+func outside(list []modelcheck.PredictiveBin) int {
+	return len(apply.Keep(list, func(b modelcheck.PredictiveBin) bool { return b.Observed < b.Q025 || b.Observed > b.Q975 }))
 }
 
 // categoriesPicture draws the number of rows of each category beside the numbers in tables that
 // were simulated from the posterior.
 func categoriesPicture(list []modelcheck.PredictiveBin) *picture.Picture {
 	var rows []picture.Row
-	outside := 0
 	for _, b := range list {
 		hint := fmt.Sprintf("%s: %s rows observed, %s expected (95%%: %s to %s)", b.Category, picture.Number(b.Observed), picture.Number(b.Median), picture.Number(b.Q025), picture.Number(b.Q975))
 		rows = append(rows, picture.Row{Label: b.Category, From: math.NaN(), Intervals: []picture.Interval{
 			{Mid: b.Observed, Low: math.NaN(), High: math.NaN(), Ink: picture.First, Hint: hint},
 			{Mid: b.Median, Low: b.Q025, High: b.Q975, Ink: picture.Second, Hint: hint},
 		}})
-		if b.Observed < b.Q025 || b.Observed > b.Q975 {
-			outside++
-		}
 	}
-	p := picture.Rows("predictive", "Posterior predictive check", picture.Column, rows, picture.RowsOptions{Axis: "rows", Reference: math.NaN(),
-		Legend: []picture.Entry{{Text: "observed", Ink: picture.First}, {Text: "model, 95%", Ink: picture.Second}}})
-	p.Text = fmt.Sprintf("The number of rows of each category with what the model expects. %d of %d categories have more or fewer rows than 95%% of replicated tables.", outside, len(list))
-	return p
+	return rowsPicture("predictive", "Posterior predictive check", rows, picture.RowsOptions{Axis: "rows", Reference: math.NaN(),
+		Legend: []picture.Entry{{Text: "observed", Ink: picture.First}, {Text: "model, 95%", Ink: picture.Second}}}).
+		Described("The number of rows of each category with what the model expects. %d of %d categories have more or fewer rows than 95%% of replicated tables.", outside(list), len(list))
 }
 
 // calibrationPicture compares predicted probabilities with observed frequencies, in groups of rows
@@ -144,11 +133,10 @@ func calibrationPicture(response string, rows []modelcheck.FittedRow) *picture.P
 			},
 		})
 	}
-	p := picture.Rows("calibration", "Expected probabilities against shares", picture.Column, list, picture.RowsOptions{
+	return rowsPicture("calibration", "Expected probabilities against shares", list, picture.RowsOptions{
 		Axis: "share of rows with " + response + " = 1", Min: 0, Max: 1, Reference: math.NaN(),
-		Legend: []picture.Entry{{Text: "observed, ± 2 s.e.", Ink: picture.First}, {Text: "expected", Ink: picture.Second}}})
-	p.Text = fmt.Sprintf("Rows in %d groups by their expected probability, with the share that was observed in each.", groups)
-	return p
+		Legend: []picture.Entry{{Text: "observed, ± 2 s.e.", Ink: picture.First}, {Text: "expected", Ink: picture.Second}}}).
+		Described("Rows in %d groups by their expected probability, with the share that was observed in each.", groups)
 }
 
 // worstRows returns the table of the rows whose responses differ most from their expectations.

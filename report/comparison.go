@@ -308,12 +308,8 @@ func probabilities(others []*Compared) *picture.Picture {
 		}
 		rows = append(rows, row)
 	}
-	if len(rows) == 0 {
-		return nil
-	}
-	p := picture.Rows("comparison", "Probabilities in all runs", picture.Column, rows, picture.RowsOptions{Axis: "probability, ± 2 standard errors", Min: 0, Max: 1, Reference: 0.5, Legend: legend(len(others) + 1)})
-	p.Text = fmt.Sprintf("Probabilities of %s in %s side by side; the tables have the numbers.", document.Counted(len(rows), others[0].noun), document.Counted(len(others)+1, "run"))
-	return p
+	return rowsPicture("comparison", "Probabilities in all runs", rows, picture.RowsOptions{Axis: "probability, ± 2 standard errors", Min: 0, Max: 1, Reference: 0.5, Legend: legend(len(others) + 1)}).
+		Described("Probabilities of %s in %s side by side; the tables have the numbers.", document.Counted(len(rows), others[0].noun), document.Counted(len(others)+1, "run"))
 }
 
 // estimates draws the posterior means and intervals in all runs. It returns nil if there are none.
@@ -334,10 +330,6 @@ func estimates(others []*Compared) *picture.Picture {
 		}
 		rows = append(rows, row)
 	}
-	if len(rows) == 0 {
-		return nil
-	}
-	p := picture.Rows("comparison-numbers", "Posteriors in all runs", picture.Column, rows, picture.RowsOptions{Axis: "mean ± 2 posterior standard deviations", Legend: legend(len(others) + 1)})
-	p.Text = fmt.Sprintf("Means and intervals of %s in %s side by side.", document.Counted(len(rows), "number"), document.Counted(len(others)+1, "run"))
-	return p
+	return rowsPicture("comparison-numbers", "Posteriors in all runs", rows, picture.RowsOptions{Axis: "mean ± 2 posterior standard deviations", Legend: legend(len(others) + 1)}).
+		Described("Means and intervals of %s in %s side by side.", document.Counted(len(rows), "number"), document.Counted(len(others)+1, "run"))
 }

@@ -28,9 +28,8 @@ func countsPicture[C any, P ~float64](name, title, one, many string, list []C, c
 				Hint: fmt.Sprintf("%s: %s", document.Counted(number, one), picture.Probability(p))})
 		}
 	}
-	p := picture.Bars(name, title, picture.Column, 180, bars, many, "probability")
-	p.Text = fmt.Sprintf("The posterior of the number of %s, %s on average.", many, picture.Number(mean))
-	return p
+	return picture.Bars(name, title, picture.Column, 180, bars, many, "probability").
+		Described("The posterior of the number of %s, %s on average.", many, picture.Number(mean))
 }
 
 // function holds the values of a function at points x of an axis, with the ends of their credible
@@ -54,6 +53,14 @@ func intervalRow[F ~float64](label string, mid, low, high F, percent int) pictur
 	return picture.Row{Label: label, From: math.NaN(), Note: picture.Number(float64(mid)), Intervals: []picture.Interval{{
 		Mid: float64(mid), Low: float64(low), High: float64(high), Ink: picture.First,
 		Hint: fmt.Sprintf("%s: %s, %d%%: %s to %s", label, picture.Number(float64(mid)), percent, picture.Number(float64(low)), picture.Number(float64(high)))}}}
+}
+
+// rowsPicture draws rows in a column of the page. It returns nil if there are none.
+func rowsPicture(name, title string, rows []picture.Row, options picture.RowsOptions) *picture.Picture {
+	if len(rows) == 0 {
+		return nil
+	}
+	return picture.Rows(name, title, picture.Column, rows, options)
 }
 
 // probabilityRow returns a row of a picture with a probability, and an interval of two standard

@@ -110,12 +110,8 @@ func (v *discovery) effects() *document.Section {
 
 // effectsPicture draws effects. It returns nil if there are none.
 func effectsPicture(name, title, subject string, rows []picture.Row) *picture.Picture {
-	if len(rows) == 0 {
-		return nil
-	}
-	p := picture.Rows(name, title, picture.Column, rows, picture.RowsOptions{Axis: "effect in the units of the table"})
-	p.Text = fmt.Sprintf("%s of %s.", subject, document.Counted(len(rows), "effect"))
-	return p
+	return rowsPicture(name, title, rows, picture.RowsOptions{Axis: "effect in the units of the table"}).
+		Described("%s of %s.", subject, document.Counted(len(rows), "effect"))
 }
 
 // totals returns a table of all total effects. It also returns a table of effects of and on

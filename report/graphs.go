@@ -178,7 +178,7 @@ func (v *discovery) matrix() *document.Section {
 			for _, e := range v.result.Edges {
 				probability[[2]string{e.From, e.To}], probability[[2]string{e.To, e.From}] = float64(e.Prob), float64(e.ProbReverse)
 			}
-			p := picture.Cells("edges", "Probabilities of edges", widthFor(len(nodes)), nodes, nodes, nil, func(row, column int) picture.Cell {
+			part.Place(picture.Cells("edges", "Probabilities of edges", widthFor(len(nodes)), nodes, nodes, nil, func(row, column int) picture.Cell {
 				if row == column {
 					return picture.Cell{}
 				}
@@ -188,9 +188,8 @@ func (v *discovery) matrix() *document.Section {
 					c.Text = strings.TrimPrefix(fmt.Sprintf("%.2f", x), "0")
 				}
 				return c
-			})
-			p.Text = "A matrix of the probabilities of all edges, which the table of pairs above has as numbers."
-			part.Place(p)
+			}).
+				Described("A matrix of the probabilities of all edges, which the table of pairs above has as numbers."))
 		}}
 }
 

@@ -278,9 +278,8 @@ func (v *hierarchy) terms() *document.Section {
 	}
 	part.Tables = []*document.Table{t, models}
 	part.Draw = func(_ context.Context, part *document.Section) {
-		p := picture.Rows("terms", "Probabilities of terms", picture.Column, rows, picture.RowsOptions{Axis: "probability", Bars: true, Min: 0, Max: 1, Reference: 0.5})
-		p.Text = "Bars of " + strings.Join(said, ", ") + "."
-		part.Place(p)
+		part.Place(rowsPicture("terms", "Probabilities of terms", rows, picture.RowsOptions{Axis: "probability", Bars: true, Min: 0, Max: 1, Reference: 0.5}).
+			Described("Bars of %s.", strings.Join(said, ", ")))
 	}
 	return part
 }
@@ -327,11 +326,8 @@ func moment(x regression.Figure) string {
 func (v *hierarchy) drawPopulation(ctx context.Context, part *document.Section) {
 	add := func(name, title, axis string, list []regression.Summary, reference float64) {
 		rows := apply.To(list, func(s regression.Summary) picture.Row { return intervalRow(s.Name, s.Mean, s.Q025, s.Q975, 95) })
-		if len(rows) > 0 {
-			p := picture.Rows(name, title, picture.Column, rows, picture.RowsOptions{Axis: axis, Reference: reference})
-			p.Text = fmt.Sprintf("Means and 95%% intervals of %s.", document.Counted(len(rows), "number"))
-			part.Place(p)
-		}
+		part.Place(rowsPicture(name, title, rows, picture.RowsOptions{Axis: axis, Reference: reference}).
+			Described("Means and 95%% intervals of %s.", document.Counted(len(rows), "number")))
 	}
 	slope := func(s regression.Summary) bool { return isSlope(s.Name) }
 	correlation := func(s regression.Summary) bool { return strings.HasPrefix(s.Name, "cor(") }

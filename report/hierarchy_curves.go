@@ -110,9 +110,8 @@ func (v *hierarchy) along(ctx context.Context, run *regression.StoredRun, predic
 	file, expected := "conditional-"+document.Identifier(predictor.Name), "expected "+v.response()
 	if predictor.Labels {
 		rows := apply.To(effects.Means, func(m predict.MarginalMean) picture.Row { return intervalRow(m.Values[0], m.Mean, m.Low, m.High, 95) })
-		p := picture.Rows(file, "Levels of "+predictor.Name, picture.Column, rows, picture.RowsOptions{Axis: expected, Reference: math.NaN()})
-		p.Text = "Of the population, with the other numbers at their means; intervals hold 95%."
-		return p, nil
+		return rowsPicture(file, "Levels of "+predictor.Name, rows, picture.RowsOptions{Axis: expected, Reference: math.NaN()}).
+			Described("Of the population, with the other numbers at their means; intervals hold 95%%."), nil
 	}
 	var f function
 	for _, m := range effects.Means {
@@ -122,8 +121,7 @@ func (v *hierarchy) along(ctx context.Context, run *regression.StoredRun, predic
 		}
 		f.add(predict.Number(value), m.Mean, m.Low, m.High)
 	}
-	p := bandPicture(file, "Effect of "+predictor.Name, f, predictor.Name, expected)
 	last := len(f.x) - 1
-	p.Text = fmt.Sprintf("Of the population, with the other numbers at their means: the expectation goes from %s at %s to %s at %s; the band holds 95%%.", picture.Number(f.mean[0]), picture.Number(f.x[0]), picture.Number(f.mean[last]), picture.Number(f.x[last]))
-	return p, nil
+	return bandPicture(file, "Effect of "+predictor.Name, f, predictor.Name, expected).
+		Described("Of the population, with the other numbers at their means: the expectation goes from %s at %s to %s at %s; the band holds 95%%.", picture.Number(f.mean[0]), picture.Number(f.x[0]), picture.Number(f.mean[last]), picture.Number(f.x[last])), nil
 }

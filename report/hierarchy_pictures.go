@@ -1,7 +1,6 @@
 package report
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -84,10 +83,9 @@ func (v *hierarchy) caterpillar(name string, one byTerm, shown []regression.Leve
 	if v.result.Data.Response != "" {
 		axis += " in " + one.unit(v.result.Data.Response)
 	}
-	p := picture.Rows(name, title, width, rows, picture.RowsOptions{Axis: axis, Min: low - margin, Max: high + margin, Panels: panels})
 	highest, lowest := one.levels[0], one.levels[len(one.levels)-1]
-	p.Text = fmt.Sprintf("%s, highest first: from %s (%s) to %s (%s).", document.Counted(len(one.levels), "level"), highest.Level, picture.Number(float64(highest.Mean)), lowest.Level, picture.Number(float64(lowest.Mean)))
-	return p
+	return picture.Rows(name, title, width, rows, picture.RowsOptions{Axis: axis, Min: low - margin, Max: high + margin, Panels: panels}).
+		Described("%s, highest first: from %s (%s) to %s (%s).", document.Counted(len(one.levels), "level"), highest.Level, picture.Number(float64(highest.Mean)), lowest.Level, picture.Number(float64(lowest.Mean)))
 }
 
 func (b byTerm) unit(response string) string {
@@ -103,14 +101,6 @@ const (
 	mostConditional = 6
 	mostPriors      = 12
 )
-
-func (v *hierarchy) kind() likelihood.Kind {
-	kind, err := likelihood.Parse(cmp.Or(v.settings["frame.response"]+v.settings["frame.likelihood"], "gaussian"))
-	if err != nil {
-		return likelihood.GaussianKind
-	}
-	return kind
-}
 
 // predicted returns the name of the quantity to which effects are added, such as log odds.
 func (v *hierarchy) predicted() string {

@@ -159,9 +159,8 @@ func clustersPicture(result *mixture.Result, a, b int) *picture.Picture {
 			outline = append(outline, r)
 		}
 	}
-	p := picture.Scatter(fmt.Sprintf("clusters-%d-%d", a+1, b+1), "Components of "+names[a]+" and "+names[b], picture.Column, 170, points, outline, names[a], names[b])
-	p.Text = "Every row, and for each component an ellipse that holds 86% of its rows, at the medians of its parameters."
-	return p
+	return picture.Scatter(fmt.Sprintf("clusters-%d-%d", a+1, b+1), "Components of "+names[a]+" and "+names[b], picture.Column, 170, points, outline, names[a], names[b]).
+		Described("Every row, and for each component an ellipse that holds 86%% of its rows, at the medians of its parameters.")
 }
 
 // mixturePicture draws the density in a column with its credible band, over a histogram of the
@@ -200,7 +199,6 @@ func mixturePicture(result *mixture.Result, at int) *picture.Picture {
 	if len(result.Data.Columns) > 1 {
 		file, title = fmt.Sprintf("density-%d", at+1), "Density of "+name
 	}
-	p := bandPicture(file, title, density, name, "density", histogram)
-	p.Text = "The posterior mean of the density with a band that holds 95% at each place, over a histogram of the values."
-	return p
+	return bandPicture(file, title, density, name, "density", histogram).
+		Described("The posterior mean of the density with a band that holds 95%% at each place, over a histogram of the values.")
 }

@@ -1,9 +1,11 @@
 package report
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/transdim/vti/internal/apply"
@@ -116,9 +118,8 @@ func drawOrders(part *document.Section, r *order.Result, one, which string) {
 		for _, c := range r.Curve {
 			curve.add(c.Time, c.Mean, c.Q025, c.Q975)
 		}
-		p := bandPicture("curve", "Expected "+r.Data.Value, curve, r.Data.Time, r.Data.Value)
-		p.Text = "The posterior mean of the curve along time, with a band that holds 95%."
-		part.Place(p)
+		part.Place(bandPicture("curve", "Expected "+r.Data.Value, curve, r.Data.Time, r.Data.Value).
+			Described("The posterior mean of the curve along time, with a band that holds 95%%."))
 	}
 	if len(r.Knots) > 0 {
 		part.Place(knotsPicture(r))
@@ -129,16 +130,12 @@ func drawOrders(part *document.Section, r *order.Result, one, which string) {
 			rows = append(rows, intervalRow(c.Name, c.Mean, c.Q025, c.Q975, 95))
 		}
 	}
-	if len(rows) > 0 {
-		p := picture.Rows("coefficients", "Coefficients", picture.Column, rows, picture.RowsOptions{Axis: "coefficient"})
-		p.Text = fmt.Sprintf("Means and 95%% intervals of %s, zero in orders without them.", document.Counted(len(rows), "coefficient"))
-		part.Place(p)
-	}
+	part.Place(rowsPicture("coefficients", "Coefficients", rows, picture.RowsOptions{Axis: "coefficient"}).
+		Described("Means and 95%% intervals of %s, zero in orders without them.", document.Counted(len(rows), "coefficient")))
 }
 
 func knotsPicture(result *order.Result) *picture.Picture {
 	var bars []picture.Bar
-	best := order.Knot{}
 	for k, one := range result.Knots {
 		place := float64(one.At)
 		from, to := place, place
@@ -156,11 +153,8 @@ func knotsPicture(result *order.Result) *picture.Picture {
 		}
 		bars = append(bars, picture.Bar{From: from, To: to, Value: float64(one.Probability), Compared: math.NaN(),
 			Hint: fmt.Sprintf("at %s: %s", picture.Number(place), picture.Probability(float64(one.Probability)))})
-		if one.Probability > best.Probability {
-			best = one
-		}
 	}
-	p := picture.Bars("knots", "Where knots are", picture.Column, 180, bars, result.Data.Time, "probability of a knot")
-	p.Text = fmt.Sprintf("The most probable place is %s, with probability %s.", picture.Number(float64(best.At)), picture.Probability(float64(best.Probability)))
-	return p
+	best := slices.MaxFunc(result.Knots, func(a, b order.Knot) int { return cmp.Compare(a.Probability, b.Probability) })
+	return picture.Bars("knots", "Where knots are", picture.Column, 180, bars, result.Data.Time, "probability of a knot").
+		Described("The most probable place is %s, with probability %s.", picture.Number(float64(best.At)), picture.Probability(float64(best.Probability)))
 }

@@ -16,7 +16,6 @@ import (
 	"github.com/transdim/vti/internal/english"
 	"github.com/transdim/vti/internal/picture"
 	"github.com/transdim/vti/internal/rundir"
-	"github.com/transdim/vti/likelihood"
 	"github.com/transdim/vti/predict"
 )
 
@@ -142,17 +141,15 @@ func kHatPicture(l *predict.LOO) *picture.Picture {
 	}
 	limit := float64(l.Limit)
 	first, last := float64(l.Rows[0].Row), float64(l.Rows[len(l.Rows)-1].Row)
-	p := picture.Scatter("khat", "How far each prediction can be relied on", picture.Column, 190, points,
-		[]picture.Reference{{X0: first, Y0: limit, X1: last, Y1: limit}}, "row of the table", "Pareto k̂")
-	p.Text = fmt.Sprintf("Pareto k̂ of %s; the largest is %s, and %d %s above the dashed line at %.2f, where a prediction cannot be relied on.", document.Counted(len(l.Rows), "row"), picture.Number(float64(l.KHat)), l.Unreliable, english.Form(l.Unreliable, "is", "are"), limit)
-	return p
+	return picture.Scatter("khat", "How far each prediction can be relied on", picture.Column, 190, points,
+		[]picture.Reference{{X0: first, Y0: limit, X1: last, Y1: limit}}, "row of the table", "Pareto k̂").
+		Described("Pareto k̂ of %s; the largest is %s, and %d %s above the dashed line at %.2f, where a prediction cannot be relied on.", document.Counted(len(l.Rows), "row"), picture.Number(float64(l.KHat)), l.Unreliable, english.Form(l.Unreliable, "is", "are"), limit)
 }
 
 // smaller returns the name of the event, such as a smaller response, whose predicted probability is
 // the probability integral transform of a row.
 func (s *source) smaller(response string) string {
-	kind, err := likelihood.Parse(cmp.Or(s.settings["model.likelihood"], s.settings["frame.response"], s.settings["frame.likelihood"]))
-	if err == nil && kind.HasCategories() {
+	if s.kind().HasCategories() {
 		return "an earlier category of " + response
 	}
 	return "a smaller " + response
@@ -174,10 +171,9 @@ func transformsPicture(smaller string, rows int, c *predict.Calibration) *pictur
 			outside++
 		}
 	}
-	p := picture.Bars("pit", "Calibration of predictions", picture.Column, 190, bars, "predicted probability of "+smaller, "rows",
-		picture.Entry{Text: "observed", Ink: picture.First}, picture.Entry{Text: "if calibrated, 95%", Ink: picture.Second})
-	p.Text = fmt.Sprintf("A histogram of the probability integral transforms of the responses, flat where predictions are as sure as they should be. %d of %d bins %s outside the 95%% intervals of calibrated predictions; Kolmogorov's test has p = %s.", outside, len(bars), english.Form(outside, "lies", "lie"), picture.Probability(float64(c.P)))
-	return p
+	return picture.Bars("pit", "Calibration of predictions", picture.Column, 190, bars, "predicted probability of "+smaller, "rows",
+		picture.Entry{Text: "observed", Ink: picture.First}, picture.Entry{Text: "if calibrated, 95%", Ink: picture.Second}).
+		Described("A histogram of the probability integral transforms of the responses, flat where predictions are as sure as they should be. %d of %d bins %s outside the 95%% intervals of calibrated predictions; Kolmogorov's test has p = %s.", outside, len(bars), english.Form(outside, "lies", "lie"), picture.Probability(float64(c.P)))
 }
 
 func hardestRows(l *predict.LOO) *document.Table {

@@ -96,8 +96,7 @@ func weights[F ~float64](n int, weight func(model int) (p F, kHat *F)) *picture.
 	for _, point := range points {
 		low, high = math.Min(low, point.X), math.Max(high, point.X)
 	}
-	p := picture.Scatter("weights", "Importance weights of each model", picture.Column, 150, points,
-		[]picture.Reference{{X0: low, Y0: 0.7, X1: high, Y1: 0.7}}, "log10 of the model's probability", "Pareto k̂")
-	p.Text = fmt.Sprintf("Pareto k̂ of the weights of %s; the largest is %s. Above 0.7, the dashed line, weights cannot be relied on.", document.Counted(len(points), "model"), picture.Number(worst))
-	return p
+	return picture.Scatter("weights", "Importance weights of each model", picture.Column, 150, points,
+		[]picture.Reference{{X0: low, Y0: 0.7, X1: high, Y1: 0.7}}, "log10 of the model's probability", "Pareto k̂").
+		Described("Pareto k̂ of the weights of %s; the largest is %s. Above 0.7, the dashed line, weights cannot be relied on.", document.Counted(len(points), "model"), picture.Number(worst))
 }

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"encoding/csv"
 	"errors"
 	"fmt"
@@ -15,6 +16,7 @@ import (
 	"github.com/transdim/vti/internal/draws"
 	results "github.com/transdim/vti/internal/report"
 	"github.com/transdim/vti/internal/rundir"
+	"github.com/transdim/vti/likelihood"
 	"github.com/transdim/vti/run"
 )
 
@@ -114,6 +116,15 @@ func withoutFolder(value string) string {
 func (s *source) table() string {
 	name := s.header.Data
 	return name[strings.LastIndexAny(name, `/\`)+1:]
+}
+
+// kind returns the kind of likelihood of a selection of variables or a regression.
+func (s *source) kind() likelihood.Kind {
+	kind, err := likelihood.Parse(cmp.Or(s.settings["model.likelihood"], s.settings["frame.response"], s.settings["frame.likelihood"]))
+	if err != nil {
+		return likelihood.GaussianKind
+	}
+	return kind
 }
 
 func finite(values []float64) []float64 {

@@ -33,12 +33,11 @@ func (v *selection) predictors() *document.Section {
 				rows = append(rows, probabilityRow(in.Name, in.Certified, in.SE))
 				said = append(said, in.Name+" "+picture.Probability(float64(in.Certified)))
 			}
-			p := picture.Rows("inclusion", "Inclusion probabilities", picture.Column, rows, picture.RowsOptions{Axis: "probability to be in the model", Bars: true, Min: 0, Max: 1, Reference: 0.5})
-			p.Text = "Bars of " + strings.Join(said, ", ") + "."
+			part.Place(rowsPicture("inclusion", "Inclusion probabilities", rows, picture.RowsOptions{Axis: "probability to be in the model", Bars: true, Min: 0, Max: 1, Reference: 0.5}).
+				Described("Bars of %s.", strings.Join(said, ", ")))
 			if left := len(v.order) - len(shown); left > 0 {
 				part.Notes = append(part.Notes, fmt.Sprintf("The picture shows the %d most probable predictors; the other %s are in the table.", mostBars, document.Grouped(left)))
 			}
-			part.Place(p)
 			part.Place(v.sizePicture())
 		}}
 }
@@ -75,9 +74,8 @@ func (v *selection) sizePicture() *picture.Picture {
 	if len(prior) > 0 {
 		legend = append(legend, picture.Entry{Text: "prior", Ink: picture.Second})
 	}
-	p := picture.Bars("model-size", "Number of predictors", picture.Column, 170, bars, "predictors in the model", "probability", legend...)
-	p.Text = fmt.Sprintf("The most probable number of predictors is %d, with probability %s.", best, picture.Probability(posterior[best]))
-	return p
+	return picture.Bars("model-size", "Number of predictors", picture.Column, 170, bars, "predictors in the model", "probability", legend...).
+		Described("The most probable number of predictors is %d, with probability %s.", best, picture.Probability(posterior[best]))
 }
 
 func (v *selection) models() *document.Section {
@@ -112,15 +110,14 @@ func (v *selection) drawModels(part *document.Section) {
 	if len(shown) == 0 || len(rows) == 0 {
 		return
 	}
-	p := picture.Cells("models", "The most probable models", picture.Page, rows, heads, widths, func(row, column int) picture.Cell {
+	part.Place(picture.Cells("models", "The most probable models", picture.Page, rows, heads, widths, func(row, column int) picture.Cell {
 		c := picture.Cell{Hint: fmt.Sprintf("model %d, probability %s: %s", column+1, picture.Probability(float64(shown[column].Certified)), list(v.memberNames(shown[column].Code)))}
 		if members[column][rows[row]] {
 			c.Value = 1
 		}
 		return c
-	})
-	p.Text = fmt.Sprintf("The %s, of probability %s in all. The best has %s.", document.Counted(len(shown), "most probable model"), picture.Probability(covered), list(v.memberNames(shown[0].Code)))
-	part.Place(p)
+	}).
+		Described("The %s, of probability %s in all. The best has %s.", document.Counted(len(shown), "most probable model"), picture.Probability(covered), list(v.memberNames(shown[0].Code))))
 	part.Notes = append(part.Notes, fmt.Sprintf("Shown: %s, of probability %s in all.", document.Counted(len(shown), "model"), picture.Probability(covered)))
 }
 
@@ -191,10 +188,9 @@ func (v *selection) densityPicture(name string, probability float64, number int)
 	if len(curves) == 0 && probability > 0.5 {
 		return nil
 	}
-	p := picture.Curves("coefficient-"+document.Identifier(name), name, picture.Column, 130, curves, 1-probability, "coefficient of "+name)
-	p.Text = fmt.Sprintf("In the model with probability %s; then its coefficient is %s on average, with 95%% interval %s to %s.",
-		picture.Probability(probability), picture.Number(float64(c.MeanGivenIn)), picture.Number(float64(c.Q025GivenIn)), picture.Number(float64(c.Q975GivenIn)))
-	return p
+	return picture.Curves("coefficient-"+document.Identifier(name), name, picture.Column, 130, curves, 1-probability, "coefficient of "+name).
+		Described("In the model with probability %s; then its coefficient is %s on average, with 95%% interval %s to %s.",
+			picture.Probability(probability), picture.Number(float64(c.MeanGivenIn)), picture.Number(float64(c.Q025GivenIn)), picture.Number(float64(c.Q975GivenIn)))
 }
 
 // chainTrace draws the log posterior density of the first few chains.
@@ -215,9 +211,8 @@ func (v *selection) chainTrace() *picture.Picture {
 		}
 		curves = append(curves, c)
 	}
-	p := picture.Lines("chains", "Log density of the chains", picture.Column, 150, curves, "draw", "log density")
-	p.Text = fmt.Sprintf("The log posterior density of the first %s of %d, draw by draw.", document.Counted(len(curves), "chain"), len(byChain))
-	return p
+	return picture.Lines("chains", "Log density of the chains", picture.Column, 150, curves, "draw", "log density").
+		Described("The log posterior density of the first %s of %d, draw by draw.", document.Counted(len(curves), "chain"), len(byChain))
 }
 
 // chainInclusion draws the range of the inclusion probabilities over the chains.
@@ -245,7 +240,6 @@ func (v *selection) chainInclusion() *picture.Picture {
 		row.Intervals = []picture.Interval{{Mid: sum, Low: low, High: high, Ink: picture.First, Hint: fmt.Sprintf("%s: from %s to %s", row.Label, picture.Probability(low), picture.Probability(high))}}
 		rows = append(rows, row)
 	}
-	p := picture.Rows("chain-inclusion", "Do the chains agree?", picture.Column, rows, picture.RowsOptions{Axis: "probability in each chain: range and mean", Min: 0, Max: 1, Reference: math.NaN()})
-	p.Text = "For each predictor the smallest and the largest share of draws that have it, of all chains."
-	return p
+	return rowsPicture("chain-inclusion", "Do the chains agree?", rows, picture.RowsOptions{Axis: "probability in each chain: range and mean", Min: 0, Max: 1, Reference: math.NaN()}).
+		Described("For each predictor the smallest and the largest share of draws that have it, of all chains.")
 }

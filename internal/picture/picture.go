@@ -1,6 +1,7 @@
 package picture
 
 import (
+	"fmt"
 	"math"
 
 	"github.com/transdim/vti/internal/apply"
@@ -54,6 +55,15 @@ type Picture struct {
 // New returns an empty picture of a size in points.
 func New(name, title string, width, height float64) *Picture {
 	return &Picture{Name: name, Title: title, Width: width, Height: height}
+}
+
+// Described sets the text of the picture, formatted as by fmt.Sprintf, and returns the picture. It
+// returns nil for nil.
+func (p *Picture) Described(format string, args ...any) *Picture {
+	if p != nil {
+		p.Text = fmt.Sprintf(format, args...)
+	}
+	return p
 }
 
 type shape int

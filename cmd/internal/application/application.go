@@ -68,8 +68,8 @@ type Comparison struct {
 	*report.Compared
 }
 
-// Comparing returns a function that opens two runs by calling open, and calls compare with them. The
-// function tell returns the comparison for a reader.
+// Comparing returns a function that opens two runs by calling open, and calls compare with them.
+// The function tell returns the comparison for a reader.
 func Comparing[R any, C interface{ Write(dir string) error }](open func(dir string) (R, error), compare func(ctx context.Context, a, b R) (C, error), tell func(a R, c C) *report.Compared,
 ) func(ctx context.Context, dirA, dirB string) (*Comparison, error) {
 	return func(ctx context.Context, dirA, dirB string) (*Comparison, error) {

@@ -116,9 +116,8 @@ func binsPicture(name, title, x, y string, h study.Histogram, parts, shift float
 		from, to := float64(bin)/parts+shift, float64(bin+1)/parts+shift
 		bars = append(bars, picture.Bar{From: from, To: to, Value: float64(h[bin]), Compared: math.NaN(), Hint: fmt.Sprintf("%s to %s: %d", picture.Number(from), picture.Number(to), h[bin])})
 	}
-	p := picture.Bars(name, title, picture.Column, 180, bars, x, y)
-	p.Text = fmt.Sprintf("%s of %s.", title, document.Counted(total, "value"))
-	return p
+	return picture.Bars(name, title, picture.Column, 180, bars, x, y).
+		Described("%s of %s.", title, document.Counted(total, "value"))
 }
 
 func describeTask(t study.Task) (text string) {
