@@ -1,6 +1,6 @@
 package modelcheck
 
-import "slices"
+import "github.com/transdim/vti/internal/apply"
 
 // responsesOf returns the responses whose residuals are checked, given the response y of the
 // checked rows. If the categories of y have no order, it returns a binary response for each
@@ -11,7 +11,10 @@ func (in *RegressionInput) responsesOf(y []float64) (list []*response) {
 	if in.Unordered == nil {
 		return []*response{&one}
 	}
-	order := byAppearance(y)
+	// Categories are numbered in the order of their first rows. In a table whose rows are grouped by
+	// category these numbers are then in ascending order.
+	keys, _ := rowKeys([]Column{{Values: y}})
+	order := apply.To(keys, func(key int) float64 { return float64(key) })
 	for k, name := range in.Unordered {
 		if k == 0 && len(in.Unordered) == 2 {
 			continue
@@ -32,19 +35,4 @@ func indicator(y float64, k int) float64 {
 		return 1
 	}
 	return 0
-}
-
-// byAppearance numbers categories in the order of their first rows. In a table whose rows are
-// grouped by category these numbers are then in ascending order.
-func byAppearance(y []float64) []float64 {
-	var seen []float64
-	order := make([]float64, len(y))
-	for i, v := range y {
-		at := slices.Index(seen, v)
-		if at < 0 {
-			at, seen = len(seen), append(seen, v)
-		}
-		order[i] = float64(at)
-	}
-	return order
 }

@@ -60,11 +60,16 @@ func (f *family) mean(member int) float64 { return f.sum[member] / float64(f.dra
 // p returns the p-value of a member. If n draws compared the member, it is at least 1/(1+n), or
 // 2/(1+n) if it is two-sided. If n is 0, it is 1.
 func (f *family) p(member int) float64 {
-	share := func(count int) float64 { return float64(1+count) / float64(1+f.draws[member]) }
-	if !f.twoSided {
-		return share(f.upper[member])
+	return min(1, float64(f.extreme(member))/float64(1+f.draws[member]))
+}
+
+// extreme returns one plus the number of draws with an extreme replicate, twice the smaller such
+// number of both sides if the family is two-sided.
+func (f *family) extreme(member int) int {
+	if f.twoSided {
+		return 2 * (1 + min(f.upper[member], f.lower[member]))
 	}
-	return min(1, 2*min(share(f.upper[member]), share(f.lower[member])))
+	return 1 + f.upper[member]
 }
 
 // settled reports whether the p-value of every member will be above Level after MinDraws draws,
@@ -72,12 +77,8 @@ func (f *family) p(member int) float64 {
 // at least its present count divided by 1+MinDraws (Besag and Clifford 1991). A settled family has
 // no finding, and no effect on the findings of other families.
 func (f *family) settled() bool {
-	for k, upper := range f.upper {
-		count := 1 + upper
-		if f.twoSided {
-			count = 2 * min(count, 1+f.lower[k])
-		}
-		if float64(count) <= Level*(1+MinDraws) {
+	for k := range f.upper {
+		if float64(f.extreme(k)) <= Level*(1+MinDraws) {
 			return false
 		}
 	}
