@@ -179,18 +179,8 @@ func (p *formulaParser) variable() (Variable, error) {
 	}
 	p.next()
 	v.Column, v.Position = column.text, column.position
-	if t.text == "poly" {
-		if err := p.degree(&v); err != nil {
-			return v, err
-		}
-	}
-	if t.text == "mo" {
-		if err := p.order(&v); err != nil {
-			return v, err
-		}
-	}
-	if t.text == "C" {
-		if err := p.coding(&v); err != nil {
+	if rest := map[string]func(*Variable) error{"poly": p.degree, "mo": p.order, "C": p.coding}[t.text]; rest != nil {
+		if err := rest(&v); err != nil {
 			return v, err
 		}
 	}
