@@ -10,6 +10,7 @@ import (
 
 	"github.com/transdim/vti/hbm/formula"
 	"github.com/transdim/vti/internal/english"
+	"github.com/transdim/vti/internal/rank"
 	"github.com/transdim/vti/likelihood"
 	"github.com/transdim/vti/table"
 )
@@ -223,11 +224,7 @@ func withoutIntercept(columns []Column, x *mat.Dense) ([]Column, *mat.Dense) {
 		return nil, nil
 	}
 	rest := mat.NewDense(rows, count-1, nil)
-	for j := range count - 1 {
-		from := j
-		if j >= at {
-			from++
-		}
+	for j, from := range slices.Delete(rank.UpTo(count), at, at+1) {
 		rest.SetCol(j, mat.Col(nil, from, x))
 	}
 	return slices.Delete(columns, at, at+1), rest

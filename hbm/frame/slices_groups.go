@@ -3,6 +3,7 @@ package frame
 import (
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/transdim/vti/hbm/formula"
 	"github.com/transdim/vti/internal/apply"
@@ -80,11 +81,11 @@ func (s *slicedTable) keys(t *table.Table, g *slicedGrouping) ([]cellKey, error)
 }
 
 // sort puts the groups in order; the labels of the first column vary slowest.
-func (g *slicedGrouping) sort(labels map[string]*labelSet) {
+func (g *slicedGrouping) sort(sets map[string]*labelSet) {
 	var names [][]string
 	var ranks [][]int32
 	for _, v := range g.group {
-		sorted, rank := labels[v.Column].ordered()
+		sorted, rank := sets[v.Column].ordered()
 		names, ranks = append(names, sorted), append(ranks, rank)
 	}
 	slices.SortFunc(g.keys, func(a, b cellKey) int {
@@ -97,13 +98,7 @@ func (g *slicedGrouping) sort(labels map[string]*labelSet) {
 	})
 	for at, key := range g.keys {
 		g.place[key] = at
-		label := ""
-		for k, rank := range ranks {
-			if k > 0 {
-				label += ":"
-			}
-			label += names[k][rank[key[k]]]
-		}
-		g.levels = append(g.levels, oneLine(label))
+		labels := apply.UpTo(len(ranks), func(k int) string { return names[k][ranks[k][key[k]]] })
+		g.levels = append(g.levels, oneLine(strings.Join(labels, ":")))
 	}
 }

@@ -106,17 +106,14 @@ func (s *sliceSums) layOut(part *Frame, first int) {
 		s.place = append(s.place, find(g.Columns))
 	}
 	width := len(s.names) + 1
-	s.shift, s.least, s.most, s.total = make([]float64, width), make([]float64, width), make([]float64, width), make([]float64, width)
+	s.shift, s.total, s.binary = make([]float64, width), make([]float64, width), slices.Repeat([]bool{true}, width)
+	s.least, s.most = slices.Repeat([]float64{math.Inf(1)}, width), slices.Repeat([]float64{math.Inf(-1)}, width)
 	row := make([]float64, width)
 	for i := first; i < len(part.Y); i++ {
 		s.read(part, i, row)
 		for j, v := range row[1:] {
 			s.shift[j+1] += v / float64(len(part.Y)-first)
 		}
-	}
-	for j := range width {
-		s.least[j], s.most[j] = math.Inf(1), math.Inf(-1)
-		s.binary = append(s.binary, true)
 	}
 }
 
