@@ -9,6 +9,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/transdim/vti/internal/apply"
+	"github.com/transdim/vti/internal/dense"
 	"github.com/transdim/vti/internal/english"
 	"github.com/transdim/vti/table"
 )
@@ -146,10 +147,7 @@ func (p *Problem) checkRank() error {
 			m.Set(i, c+1, p.columns[c].y[i])
 		}
 	}
-	var qr mat.QR
-	qr.Factorize(m)
-	var upper mat.Dense
-	qr.RTo(&upper)
+	upper := dense.R(m)
 	for c := range d {
 		if math.Abs(upper.At(c+1, c+1)) < 1e-9*mat.Norm(m.ColView(c+1), 2) {
 			return fmt.Errorf("%s: column %q is a combination of those before it: leave it out", p.Path, p.columns[c].name)

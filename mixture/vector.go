@@ -8,6 +8,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/transdim/vti/internal/dense"
 	"github.com/transdim/vti/internal/logsum"
 	"github.com/transdim/vti/internal/stream"
 )
@@ -98,10 +99,7 @@ func inverseWishart(scale *mat.TriDense, degrees float64, random *rand.Rand) *ma
 // factor returns the lower triangle L with L Lᵀ = M Mᵀ. It uses rotations, which lose no digits.
 func factor(m *mat.Dense) *mat.TriDense {
 	d, _ := m.Dims()
-	var qr mat.QR
-	qr.Factorize(m.T())
-	var upper mat.Dense
-	qr.RTo(&upper)
+	upper := dense.R(m.T())
 	lower := mat.NewTriDense(d, mat.Lower, nil)
 	for i := range d {
 		sign := 1.0

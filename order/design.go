@@ -6,6 +6,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/transdim/vti/internal/dense"
 	"github.com/transdim/vti/internal/logsum"
 	"github.com/transdim/vti/varsel/exact"
 )
@@ -18,7 +19,7 @@ type design struct {
 	centres []float64  // means of the columns before centring [P]
 	mean    float64    // mean of y
 	total   float64    // Σ (y − mean)²
-	// reduced [min(n, P+1), P+1] is the factor R of the QR decomposition of the centred columns and
+	// reduced [P+1, P+1] is the factor R of the QR decomposition of the centred columns and
 	// the centred response. Scalar products of its columns equal the products of the centred
 	// columns.
 	reduced *mat.Dense
@@ -47,12 +48,7 @@ func newDesign(names []string, y []float64, cell func(row, column int) float64) 
 	if columns > 0 {
 		d.x = mat.DenseCopyOf(both.Slice(0, n, 0, columns))
 	}
-	var qr mat.QR
-	qr.Factorize(both)
-	var triangle mat.Dense
-	qr.RTo(&triangle)
-	rows := min(n, columns+1)
-	d.reduced = mat.DenseCopyOf(triangle.Slice(0, rows, 0, columns+1))
+	d.reduced = mat.DenseCopyOf(dense.R(both).Slice(0, columns+1, 0, columns+1))
 	return d
 }
 

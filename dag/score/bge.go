@@ -85,12 +85,8 @@ func (b *BGe) forNode(node int) *BGe {
 // rootOf returns the upper triangular R [N,N] with RᵀR = xᵀx, for at least as many rows of x [n,N]
 // as columns. It comes from a QR decomposition, which keeps the digits of residuals.
 func rootOf(x *mat.Dense) *mat.Dense {
-	var qr mat.QR
-	qr.Factorize(x)
-	var r mat.Dense
-	qr.RTo(&r)
 	_, nodes := x.Dims()
-	return mat.DenseCopyOf(r.Slice(0, nodes, 0, nodes))
+	return mat.DenseCopyOf(dense.R(x).Slice(0, nodes, 0, nodes))
 }
 
 // columnsOf returns some columns of a matrix.

@@ -6,6 +6,7 @@ import (
 	. "github.com/gomlx/gomlx/pkg/core/graph"
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/transdim/vti/internal/dense"
 	"github.com/transdim/vti/internal/rank"
 )
 
@@ -91,17 +92,7 @@ func (d *grouped) triangle(rows []int, y []float64, v *mat.Dense, g *varyingGrou
 		}
 		row[columns-1] = y[i]
 	}
-	return upper(block)
-}
-
-// upper returns the factor R of the QR decomposition of a matrix, whose rows beyond the number of
-// columns are zero.
-func upper(m *mat.Dense) *mat.Dense {
-	var qr mat.QR
-	qr.Factorize(m)
-	r := new(mat.Dense)
-	qr.RTo(r)
-	return r
+	return dense.R(block)
 }
 
 // compressRest reduces rows of [V y] to at most the number of columns.
@@ -110,7 +101,7 @@ func (d *grouped) compressRest(rest []float64) {
 	count := len(rest) / columns
 	block := mat.NewDense(max(count, columns), columns, nil)
 	copy(block.RawMatrix().Data, rest)
-	r := upper(block)
+	r := dense.R(block)
 	d.restV, d.rest = mat.NewDense(max(d.width, 1), max(d.width, 1), nil), make([]float64, max(d.width, 1))
 	for i := range d.width {
 		for k := range d.width {

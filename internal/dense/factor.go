@@ -1,7 +1,7 @@
 // Package dense computes Cholesky factors of small dense matrices, in slices that the caller owns.
 // gonum's mat.Cholesky also bounds the condition number and allocates memory: it takes fifty times
 // the time for five rows and three times the time for fifty. Package internal/sparse factorises
-// sparse and large matrices.
+// sparse and large matrices. R is the triangle of a QR decomposition.
 package dense
 
 import (
@@ -160,4 +160,15 @@ func (f Factor) Inverse(to []float64) {
 		to[i*f.n+i] = 1
 		f.Solve(to[i*f.n:][:f.n])
 	}
+}
+
+// R returns the upper triangular factor R of the QR decomposition of a matrix with at least as many
+// rows as columns, so that RᵀR = mᵀm. It has as many rows as m; rows beyond the number of columns
+// are zero.
+func R(m mat.Matrix) *mat.Dense {
+	var qr mat.QR
+	qr.Factorize(m)
+	r := new(mat.Dense)
+	qr.RTo(r)
+	return r
 }

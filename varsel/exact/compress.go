@@ -4,6 +4,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/transdim/vti/internal/apply"
+	"github.com/transdim/vti/internal/dense"
 )
 
 // Compress replaces the n rows of x [n, D] and y by at most D+1 rows that have the same sum of
@@ -20,10 +21,7 @@ func Compress(x *mat.Dense, y []float64) (short *mat.Dense, rest []float64, more
 	both := mat.NewDense(n, dim+1, nil)
 	both.Slice(0, n, 0, dim).(*mat.Dense).Copy(x)
 	both.SetCol(dim, y)
-	var qr mat.QR
-	qr.Factorize(both)
-	var r mat.Dense
-	qr.RTo(&r)
+	r := dense.R(both)
 	rest = apply.UpTo(dim, func(i int) float64 { return r.At(i, dim) })
 	last := r.At(dim, dim)
 	return mat.DenseCopyOf(r.Slice(0, dim, 0, dim)), rest, n - dim, last * last
