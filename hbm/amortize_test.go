@@ -153,7 +153,7 @@ func TestCancelled(t *testing.T) {
 		"ELBO":    func(ctx gocontext.Context) error { _, _, err := p.ELBO(ctx, 10_000, "x"); return err },
 		"Certify": func(ctx gocontext.Context) error { _, err := p.Certify(ctx, CertifyConfig{Draws: 50_000}); return err },
 		"DrawSets": func(ctx gocontext.Context) error {
-			_, err := simulator.DrawSets(ctx, Values{}, 50, 1, "x")
+			_, err := simulator.DrawSets(ctx, Values{}, 50, nil, 1, "x")
 			return err
 		},
 		"Fit": func(ctx gocontext.Context) error {

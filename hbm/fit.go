@@ -212,10 +212,7 @@ func newDataSets(device *gpu.Device, model *Model, over *Target, data Values, cf
 		constants[v] = data[v]
 	}
 	return func(ctx gocontext.Context, codes [][]int32, name string, _ map[*Plate][]bool) (Values, error) {
-		if over != nil {
-			return simulator.DrawModels(ctx, constants, codes, cfg.Seed, name)
-		}
-		return simulator.DrawSets(ctx, constants, cfg.Amortize, cfg.Seed, name)
+		return simulator.DrawSets(ctx, constants, cfg.Amortize, codes, cfg.Seed, name)
 	}, nil
 }
 

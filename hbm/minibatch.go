@@ -141,8 +141,7 @@ func byDepth(plates []*Plate) []*Plate {
 		}
 		return deepest
 	}
-	ordered := slices.SortedStableFunc(slices.Values(plates), func(a, b *Plate) int { return depth(a) - depth(b) })
-	return ordered
+	return slices.SortedStableFunc(slices.Values(plates), func(a, b *Plate) int { return depth(a) - depth(b) })
 }
 
 // planNested returns the rule for a plate, given the rules of the plates in which it is nested. If

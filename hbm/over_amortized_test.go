@@ -20,7 +20,7 @@ func (c *chosenRegression) withData(t *testing.T, code []int32, seed uint64) *ch
 	require.NoError(t, err)
 	m := c.target.model
 	x, y := m.withRole(Constant)[0], m.withRole(Observed)[0]
-	drawn, err := simulator.DrawModels(t.Context(), Values{x: c.x}, [][]int32{code}, seed, "data")
+	drawn, err := simulator.DrawSets(t.Context(), Values{x: c.x}, 1, [][]int32{code}, seed, "data")
 	require.NoError(t, err)
 	redrawn := &chosenRegression{y: drawn[y], x: c.x, groups: c.groups}
 	redrawn.target, err = m.Over(c.target.space, nil, Values{x: c.x, y: redrawn.y})
@@ -121,7 +121,7 @@ func TestAmortizedTrainsOn(t *testing.T) {
 
 // Simulated responses have the variance of their model, to five standard errors: 1 from noise, 1
 // from the mean, x² from the slope and ¼ from groups. Numbers that a model lacks are zero.
-func TestDrawModels(t *testing.T) {
+func TestDrawSetsOfModels(t *testing.T) {
 	c := newChosenRegression(t)
 	simulator, err := c.target.Simulator(openCPU(t))
 	require.NoError(t, err)
@@ -132,7 +132,7 @@ func TestDrawModels(t *testing.T) {
 	for set := range sets {
 		codes = append(codes, []int32{int32(set & 1), int32(set >> 1 & 1)})
 	}
-	drawn, err := simulator.DrawModels(t.Context(), Values{x: c.x}, codes, 1, "data")
+	drawn, err := simulator.DrawSets(t.Context(), Values{x: c.x}, len(codes), codes, 1, "data")
 	require.NoError(t, err)
 	for row := range c.y {
 		for k := range 4 {
@@ -155,7 +155,7 @@ func TestDrawModels(t *testing.T) {
 	require.NoError(t, err)
 	simulator, err = target.Simulator(openCPU(t))
 	require.NoError(t, err)
-	drawn, err = simulator.DrawModels(t.Context(), Values{}, [][]int32{{0, 0}, {1, 1}}, 1, "data")
+	drawn, err = simulator.DrawSets(t.Context(), Values{}, 2, [][]int32{{0, 0}, {1, 1}}, 1, "data")
 	require.NoError(t, err)
 	require.Equal(t, 1., drawn[scale][0])
 	require.NotEqual(t, 1., drawn[scale][1])

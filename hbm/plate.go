@@ -105,13 +105,7 @@ func (p *Plate) carrier(plates []*Plate) int {
 	return slices.IndexFunc(plates, func(plate *Plate) bool { return plate.Determines(p) })
 }
 
-func sizeOf(plates []*Plate) int {
-	size := 1
-	for _, p := range plates {
-		size *= p.size
-	}
-	return size
-}
+func sizeOf(plates []*Plate) int { return product(apply.To(plates, (*Plate).Size)) }
 
 // String shows the plate as name[size].
 func (p *Plate) String() string { return fmt.Sprintf("%s[%d]", p.name, p.size) }

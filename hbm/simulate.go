@@ -58,7 +58,7 @@ func NewSimulator(device *gpu.Device, m *Model) (*Simulator, error) {
 	return s, nil
 }
 
-// Simulator prepares to draw from the models of the space; see Simulator.DrawModels.
+// Simulator prepares to draw from the models of the space; see Simulator.DrawSets.
 func (t *Target) Simulator(device *gpu.Device) (*Simulator, error) {
 	if _, ok := t.space.(space.RowMasker); !ok {
 		return nil, fmt.Errorf("hbm: got a space %T, want one with masks of single models (space.RowMasker)", t.space)
@@ -121,18 +121,15 @@ func (s *simulation) latentParents() []*Variable {
 // stream name. Constants, and other variables with values in known, keep these values. If ctx is
 // cancelled, it stops with an error that wraps ctx.Err().
 func (s *Simulator) Draw(ctx gocontext.Context, known Values, seed uint64, name string) (Values, error) {
-	return s.DrawSets(ctx, known, 1, seed, name)
+	return s.DrawSets(ctx, known, 1, nil, seed, name)
 }
 
-// DrawSets simulates several data sets at once. It returns values [plates..., sets, event...]. A
-// variable in known has values [plates..., event...] for all sets, or values for each set.
-func (s *Simulator) DrawSets(ctx gocontext.Context, known Values, sets int, seed uint64, name string) (Values, error) {
-	return s.drawSets(ctx, known, sets, nil, seed, name)
-}
-
-// DrawModels simulates one data set for each code, from the model of this code. Numbers that a
-// model lacks have the values that Target describes.
-func (s *Simulator) DrawModels(ctx gocontext.Context, known Values, codes [][]int32, seed uint64, name string) (Values, error) {
+// presentIn returns, for sets from the models of codes, which numbers of the latent variables are
+// present: 1 for these and 0 for others, [plates..., sets, U]. It returns nil if codes is nil.
+func (s *Simulator) presentIn(codes [][]int32) map[*Variable][]float64 {
+	if codes == nil {
+		return nil
+	}
 	present, first := map[*Variable][]float64{}, 0
 	for _, l := range latents(s.model, false) {
 		size := l.Members() * l.dim
@@ -146,12 +143,15 @@ func (s *Simulator) DrawModels(ctx gocontext.Context, known Values, codes [][]in
 		}
 		present[l.Variable], first = mask, first+size
 	}
-	return s.drawSets(ctx, known, len(codes), present, seed, name)
+	return present
 }
 
-// drawSets implements DrawSets and DrawModels. present [plates..., sets, U] is 1 for the numbers of
-// a latent variable that are present and 0 for others; nil stands for all numbers.
-func (s *Simulator) drawSets(ctx gocontext.Context, known Values, sets int, present map[*Variable][]float64, seed uint64, name string) (Values, error) {
+// DrawSets simulates several data sets at once. It returns values [plates..., sets, event...]. A
+// variable in known has values [plates..., event...] for all sets, or values for each set. Over a
+// space of models, codes names the model of each set. Numbers that a model lacks have the values
+// that Target describes. Without a space of models, codes is nil.
+func (s *Simulator) DrawSets(ctx gocontext.Context, known Values, sets int, codes [][]int32, seed uint64, name string) (Values, error) {
+	present := s.presentIn(codes)
 	all := Values{}
 	for _, v := range s.model.variables {
 		values, ok := known[v]

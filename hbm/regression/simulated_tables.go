@@ -59,12 +59,7 @@ func (p *PlateModel) simulator(device *gpu.Device, over *hbm.Target) (func(ctx g
 				return nil, fmt.Errorf("%s: hardly any response simulated from the priors resembles the response of a table: narrow the priors", r.Frame.Path)
 			}
 			tables := apply.UpTo(sets, func(int) *simulatedTable { return p.simulatePredictors(kept, random) })
-			var drawn hbm.Values
-			if stream := fmt.Sprintf("%s/%d", name, round); over != nil {
-				drawn, err = simulator.DrawModels(ctx, p.collect(tables), codes, seed, stream)
-			} else {
-				drawn, err = simulator.DrawSets(ctx, p.collect(tables), sets, seed, stream)
-			}
+			drawn, err := simulator.DrawSets(ctx, p.collect(tables), sets, codes, seed, fmt.Sprintf("%s/%d", name, round))
 			if err != nil {
 				return nil, err
 			}
