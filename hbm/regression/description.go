@@ -33,21 +33,16 @@ func (p PriorSummary) LogDensity(x float64) float64 {
 		z := (x - float64(p.Mean)) / scale
 		return -z*z/2 - math.Log(scale) - halfLog2Pi
 	}
-	if p.Family == "normal" {
+	switch {
+	case p.Family == "normal":
 		return normal(x)
-	}
-	if x <= 0 {
+	case x <= 0:
 		return math.Inf(-1)
-	}
-	switch p.Family {
-	case "log-normal":
+	case p.Family == "log-normal":
 		return normal(math.Log(x)) - math.Log(x)
-	case HalfCauchySD.String():
-		return math.Log(2/math.Pi) - math.Log(scale) - math.Log1p(x*x/(scale*scale))
-	case ExponentialSD.String():
-		return -math.Log(scale) - x/scale
 	}
-	return math.Ln2 + normal(x)
+	prior, _ := sdPriors.Parse(p.Family) // all other families are names of an SDPrior
+	return logPriorOfSD(prior, x/scale) - math.Log(scale)
 }
 
 // describe adds to a result the population columns, the priors, and for each level the estimates of

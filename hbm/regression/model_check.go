@@ -130,58 +130,45 @@ func (r *Regression) newCheck() *predictiveCheck {
 		c.names, c.functions = append(c.names, name), append(c.functions, function)
 	}
 	if r.unordered != nil {
-		r.addShares(add)
-		return c
+		for k, label := range r.Frame.Labels {
+			add("share of "+label, func(y []float64) float64 { return shareOf(float64(k), y) })
+		}
+	} else {
+		add("mean", func(y []float64) float64 { return stat.Mean(y, nil) })
 	}
-	add("mean", func(y []float64) float64 { return stat.Mean(y, nil) })
-	if !r.Frame.Response.Binary() {
+	if kind := r.Frame.Response; r.unordered == nil && !kind.Binary() {
 		add("sd", func(y []float64) float64 { return stat.StdDev(y, nil) })
 		add("smallest", slices.Min[[]float64])
 		add("largest", slices.Max[[]float64])
-	}
-	if r.Frame.Response.Discrete() && !r.Frame.Response.Binary() {
-		add("share of zeros", func(y []float64) float64 { return shareOf(0, y) })
+		if kind.Discrete() {
+			add("share of zeros", func(y []float64) float64 { return shareOf(0, y) })
+		}
 	}
 	for _, g := range r.groups {
-		if g.Smooth {
-			continue
-		}
-		add("sd of the means by "+g.Name, func(y []float64) float64 {
+		means := func(value func(row int) float64) []float64 {
 			means := make([]float64, len(g.Levels))
 			for i, level := range g.Index {
-				means[level] += y[i] / float64(g.Counts[level])
+				means[level] += value(i) / float64(g.Counts[level])
 			}
-			return stat.StdDev(means, nil)
-		})
+			return means
+		}
+		switch {
+		case g.Smooth:
+		case r.unordered == nil:
+			add("sd of the means by "+g.Name, func(y []float64) float64 {
+				return stat.StdDev(means(func(row int) float64 { return y[row] }), nil)
+			})
+		default:
+			add("sd of the shares by "+g.Name, func(y []float64) float64 {
+				sum := 0.0
+				for k := range r.Frame.Labels {
+					sum += stat.Variance(means(func(row int) float64 { return shareOf(float64(k), y[row:row+1]) }), nil)
+				}
+				return math.Sqrt(sum)
+			})
+		}
 	}
 	return c
-}
-
-// addShares adds the share of each category, and the spread of its shares by group.
-func (r *Regression) addShares(add func(name string, function func(y []float64) float64)) {
-	for k, label := range r.Frame.Labels {
-		add("share of "+label, func(y []float64) float64 { return shareOf(float64(k), y) })
-	}
-	for _, g := range r.groups {
-		if g.Smooth {
-			continue
-		}
-		add("sd of the shares by "+g.Name, func(y []float64) float64 {
-			categories, sum := len(r.Frame.Labels), 0.0
-			shares := make([]float64, len(g.Levels)*categories)
-			for i, level := range g.Index {
-				shares[level*categories+int(y[i])] += 1 / float64(g.Counts[level])
-			}
-			byLevel := make([]float64, len(g.Levels))
-			for k := range categories {
-				for level := range byLevel {
-					byLevel[level] = shares[level*categories+k]
-				}
-				sum += stat.Variance(byLevel, nil)
-			}
-			return math.Sqrt(sum)
-		})
-	}
 }
 
 // shareOf returns the share of the values in y that are equal to value.
