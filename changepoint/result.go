@@ -8,6 +8,7 @@ import (
 	"github.com/transdim/vti/internal/rank"
 	"github.com/transdim/vti/internal/report"
 	"github.com/transdim/vti/run"
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/stat"
 )
 
@@ -203,17 +204,11 @@ func (post *Posterior) describe(probabilities []float64) Place {
 		}
 		place.Set = append(place.Set, part)
 	}
-	for _, q := range []struct {
-		level float64
-		value *Number
-	}{{0.025, &place.Q025}, {0.5, &place.Median}, {0.975, &place.Q975}} {
-		total := 0.0
-		for i := range probabilities {
-			if total += probabilities[i]; total >= q.level || i == len(probabilities)-1 {
-				*q.value = timeOf(i)
-				break
-			}
-		}
+	cumulated := floats.CumSum(make([]float64, len(probabilities)), probabilities)
+	quantile := func(level float64) Number {
+		at, _ := slices.BinarySearch(cumulated, level)
+		return timeOf(min(at, len(cumulated)-1))
 	}
+	place.Q025, place.Median, place.Q975 = quantile(0.025), quantile(0.5), quantile(0.975)
 	return place
 }
