@@ -146,17 +146,12 @@ func (r *Replicate) rank(kind string, truth float64, sample *draws.Draws, value 
 
 // CSV returns a table with the columns as text.
 func CSV(columns ...*table.Column) []byte {
-	var text bytes.Buffer
-	writer := csv.NewWriter(&text)
-	cells := apply.To(columns, func(column *table.Column) string { return column.Name })
-	_ = writer.Write(cells) // writing to a buffer does not fail
+	rows := [][]string{apply.To(columns, func(column *table.Column) string { return column.Name })}
 	for row := range max(len(columns[0].Values), len(columns[0].Codes)) {
-		for c, column := range columns {
-			cells[c] = column.Text(row)
-		}
-		_ = writer.Write(cells)
+		rows = append(rows, apply.To(columns, func(column *table.Column) string { return column.Text(row) }))
 	}
-	writer.Flush()
+	var text bytes.Buffer
+	_ = csv.NewWriter(&text).WriteAll(rows) // writing to a buffer does not fail
 	return text.Bytes()
 }
 

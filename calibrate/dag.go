@@ -22,6 +22,7 @@ import (
 	"github.com/transdim/vti/internal/apply"
 	"github.com/transdim/vti/internal/draws"
 	"github.com/transdim/vti/internal/pick"
+	"github.com/transdim/vti/internal/rank"
 	"github.com/transdim/vti/internal/stream"
 	"github.com/transdim/vti/table"
 )
@@ -120,20 +121,14 @@ func (d Dag) drawNumbers(parents []int, weights *mat.Dense, random *rand.Rand) [
 	model := d.model()
 	columns := make([][]float64, d.Nodes)
 	for _, j := range Topological(parents) {
-		var from []int
-		var values [][]float64
-		for i := range d.Nodes {
-			if parents[j]>>i&1 == 1 {
-				from, values = append(from, i), append(values, columns[i])
-			}
-		}
+		values := Members(columns, parents[j])
 		var slopes []float64
 		if model.Mechanism == dag.BGe {
 			columns[j], slopes = drawBGe(values, len(values), d.Rows, random)
 		} else {
 			columns[j], slopes = drawLinear(values, d.Rows, 0, model.Sigma, cmp.Or(model.PriorSD, 1), random)
 		}
-		for c, i := range from {
+		for c, i := range Members(rank.UpTo(d.Nodes), parents[j]) {
 			weights.Set(i, j, slopes[c])
 		}
 	}

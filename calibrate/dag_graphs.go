@@ -1,6 +1,11 @@
 package calibrate
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/transdim/vti/internal/apply"
+	"github.com/transdim/vti/internal/distinct"
+)
 
 // Acyclic returns all acyclic graphs over the given number of nodes. A graph is the list of the
 // parent sets of its nodes; a set is a bit mask.
@@ -43,4 +48,9 @@ func Topological(parents []int) []int {
 		}
 	}
 	return order
+}
+
+// Members returns the elements of a list whose indices are in a set, a bit mask.
+func Members[T any](list []T, set int) []T {
+	return distinct.At(list, apply.Where(len(list), func(i int) bool { return set>>i&1 == 1 }))
 }

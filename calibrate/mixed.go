@@ -121,21 +121,12 @@ func (d Dag) drawMixedTable(graphs [][]int, random *rand.Rand) (parents []int, c
 			columns[j].Levels = levels
 		}
 		for _, j := range Topological(parents) {
-			columns[j].draw(MixedParents(columns, parents[j]), d.Rows, random)
+			columns[j].draw(Members(columns, parents[j]), d.Rows, random)
 		}
 		if AllShown(columns) {
 			return parents, columns
 		}
 	}
-}
-
-func MixedParents(columns []MixedColumn, set int) (parents []MixedColumn) {
-	for i, c := range columns {
-		if set>>i&1 == 1 {
-			parents = append(parents, c)
-		}
-	}
-	return parents
 }
 
 // AllShown reports whether every level of every categorical column occurs in some row.

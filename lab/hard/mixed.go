@@ -107,7 +107,7 @@ func (h Dag) drawMixed(random *rand.Rand) *calibrate.DagProblem {
 		}
 		strength := math.Pow(10, uniform(random, -0.5, 1.5))
 		for _, j := range calibrate.Topological(parents) {
-			drawNasty(&columns[j], calibrate.MixedParents(columns, parents[j]), rows, strength, random)
+			drawNasty(&columns[j], calibrate.Members(columns, parents[j]), rows, strength, random)
 		}
 		about = append(about, fmt.Sprintf("effects of %.2g", strength))
 		if calibrate.AllShown(columns) {
