@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"os"
 	"runtime"
 	"slices"
 )
@@ -34,9 +33,6 @@ func pilots(tasks int) []int {
 // pilot tasks.
 func (p *Plan) Estimate(ctx context.Context, launcher Launcher) (*Estimate, error) {
 	s := store{p.Dir()}
-	if err := os.MkdirAll(s.dir, 0o755); err != nil {
-		return nil, err
-	}
 	dir, release, err := s.workplace()
 	if err != nil {
 		return nil, err
