@@ -124,16 +124,15 @@ func along(c *table.Column, n int) []string {
 	return texts
 }
 
-func (a *axis) put(to *table.Column, k, from, n int) {
-	for row := from; row < from+n; row++ {
-		switch {
-		case to.Kind == table.Numeric && a.factor != nil: // numbers treated as labels
-			to.Values[row], _ = strconv.ParseFloat(a.texts[k], 64)
-		case a.factor != nil:
-			to.Codes[row] = a.codes[k]
-		default:
-			to.Values[row] = a.numbers[k]
-		}
+// put writes value k to a row of a column.
+func (a *axis) put(to *table.Column, k, row int) {
+	switch {
+	case to.Kind == table.Numeric && a.factor != nil: // numbers treated as labels
+		to.Values[row], _ = strconv.ParseFloat(a.texts[k], 64)
+	case a.factor != nil:
+		to.Codes[row] = a.codes[k]
+	default:
+		to.Values[row] = a.numbers[k]
 	}
 }
 
@@ -142,6 +141,22 @@ func (a *axis) has(row, k int) bool {
 		return a.factor.Codes[row] == a.codes[k]
 	}
 	return a.column.Values[row] == a.numbers[k]
+}
+
+// combinations lists the combinations of the values of axes, as indices of the values. The value of
+// the last axis changes fastest.
+func combinations(axes []*axis) [][]int {
+	list := [][]int{nil}
+	for _, a := range axes {
+		var longer [][]int
+		for _, before := range list {
+			for k := range a.texts {
+				longer = append(longer, append(slices.Clip(before), k))
+			}
+		}
+		list = longer
+	}
+	return list
 }
 
 // newGrid makes the rows for every combination of the values of the axes. With overData, each
@@ -157,18 +172,11 @@ func newGrid(seen *table.Table, variables []Variable, axes, fixed []*axis, overD
 		}
 		chosen[a.column.Name] = true
 	}
-	g := &grid{cells: [][]string{nil}, each: 1}
-	for _, a := range axes {
-		var cells [][]string
-		for _, before := range g.cells {
-			for _, text := range a.texts {
-				cells = append(cells, append(slices.Clip(before), text))
-			}
-		}
-		g.cells = cells
-	}
-	var others []*axis // labels whose levels are combined
-	means := map[string]float64{}
+	g := &grid{each: 1}
+	g.cells = apply.To(combinations(axes), func(values []int) []string {
+		return apply.UpTo(len(axes), func(i int) string { return axes[i].texts[values[i]] })
+	})
+	var others []*axis // labels whose levels are combined, and means of numbers
 	for _, a := range fixed {
 		g.held = append(g.held, Held{a.column.Name, a.texts[0]})
 	}
@@ -186,8 +194,9 @@ func newGrid(seen *table.Table, variables []Variable, axes, fixed []*axis, overD
 			g.each *= len(a.texts)
 			g.held = append(g.held, Held{v.Name, fmt.Sprintf("average of its %s, all of one weight", english.Count(len(a.texts), "label"))})
 		default:
-			means[v.Name], _ = centre(a.column.Values)
-			g.held = append(g.held, Held{v.Name, "its mean, " + text(means[v.Name])})
+			mean, _ := centre(a.column.Values)
+			others = append(others, &axis{column: a.column, texts: []string{text(mean)}, numbers: []float64{mean}})
+			g.held = append(g.held, Held{v.Name, "its mean, " + text(mean)})
 		}
 		if g.each*len(g.cells) > mostGridRows {
 			return nil, fmt.Errorf("the labels of other predictors have more than %d combinations: fix some of them, or average over the table", mostGridRows/len(g.cells))
@@ -204,7 +213,7 @@ func newGrid(seen *table.Table, variables []Variable, axes, fixed []*axis, overD
 		if err != nil {
 			continue // a column that Lookup refuses is not used by the run
 		}
-		columns = append(columns, g.column(c, axes, fixed, others, means, overData))
+		columns = append(columns, g.column(c, slices.Concat(fixed, axes, others), overData))
 	}
 	var err error
 	if g.table, err = table.New("the values asked for", columns...); err != nil {
@@ -214,7 +223,10 @@ func newGrid(seen *table.Table, variables []Variable, axes, fixed []*axis, overD
 	return g, nil
 }
 
-func (g *grid) column(c *table.Column, axes, fixed, others []*axis, means map[string]float64, overData bool) *table.Column {
+// column returns a column of the grid, from a column of the table. Its values are values of one of
+// the axes, of which the last changes fastest. Without an axis it has the values of the table, row
+// by row if overData is true.
+func (g *grid) column(c *table.Column, axes []*axis, overData bool) *table.Column {
 	out := c.Repeated(0, g.each*len(g.cells))
 	out.Missing = 0
 	if overData {
@@ -226,29 +238,11 @@ func (g *grid) column(c *table.Column, axes, fixed, others []*axis, means map[st
 			}
 		}
 	}
-	if mean, ok := means[c.Name]; ok {
-		for row := range out.Values {
-			out.Values[row] = mean
-		}
-	}
-	for _, a := range fixed {
-		if a.column.Name == c.Name {
-			a.put(out, 0, 0, g.each*len(g.cells))
-		}
-	}
-	turns := g.each
-	for _, a := range others {
-		if turns /= len(a.texts); a.column.Name == c.Name {
-			for row := range g.each * len(g.cells) {
-				a.put(out, row/turns%len(a.texts), row, 1)
-			}
-		}
-	}
-	turns = len(g.cells)
+	turns := g.each * len(g.cells)
 	for _, a := range axes {
 		if turns /= len(a.texts); a.column.Name == c.Name {
-			for cell := range g.cells {
-				a.put(out, cell/turns%len(a.texts), cell*g.each, g.each)
+			for row := range g.each * len(g.cells) {
+				a.put(out, row/turns%len(a.texts), row)
 			}
 		}
 	}
@@ -267,19 +261,12 @@ func (g *grid) noteEmpty(seen *table.Table, axes []*axis) {
 			numbers = append(numbers, a)
 		}
 	}
-	combinations := 1
-	for _, a := range labels {
-		combinations *= len(a.texts)
-	}
-	for k := range combinations {
+	for _, values := range combinations(labels) {
 		var said []string
 		rows := rank.UpTo(seen.Rows())
-		rest := k
-		for _, a := range slices.Backward(labels) {
-			value := rest % len(a.texts)
-			rest /= len(a.texts)
-			said = append([]string{a.column.Name + "=" + a.texts[value]}, said...)
-			rows = slices.DeleteFunc(rows, func(row int) bool { return !a.has(row, value) })
+		for i, a := range labels {
+			said = append(said, a.column.Name+"="+a.texts[values[i]])
+			rows = slices.DeleteFunc(rows, func(row int) bool { return !a.has(row, values[i]) })
 		}
 		where := strings.Join(said, ", ")
 		if len(rows) == 0 {
