@@ -123,7 +123,7 @@ func (w *worker) take(run, out string, r *Record) error {
 	if err != nil {
 		return err
 	}
-	answer, err := strip(result)
+	answer, err := stripped(result, "seconds", "run_dir") // the times and the directory of the run
 	if err != nil {
 		return fmt.Errorf("%s: %w", rundir.ResultFile, err)
 	}

@@ -97,6 +97,7 @@ type gathered struct {
 	flat    flat
 	cost    *Cost
 	verdict string
+	failure string // the error of a failed task
 }
 
 // read gathers tasks piece by piece, on all cores, and adds them in order.
@@ -160,7 +161,7 @@ func (g *gathered) complete(record *Record, names map[string]bool) {
 	if record.Seed != nil {
 		g.row = append(g.row, cell{"seed", *record.Seed})
 	}
-	if record.Error != "" {
+	if g.failure = record.Error; g.failure != "" {
 		g.row = append(g.row, cell{"error", record.Error})
 	}
 	g.row = append(g.row, cell{"crashes", int64(len(record.Crashes))})

@@ -54,7 +54,10 @@ func (p *Plan) Estimate(ctx context.Context, launcher Launcher) (*Estimate, erro
 		if s.state(t.Name) == Failed {
 			e.Failed++
 		}
-		e.add(t, cost)
+		alone := max(cost.Seconds, cost.CPUSeconds) // time on one core
+		e.Pilots, e.Costs, e.Seconds = append(e.Pilots, t), append(e.Costs, cost), e.Seconds+alone
+		e.Least, e.Largest = min(e.Least, alone), max(e.Largest, alone)
+		e.PeakBytes = max(e.PeakBytes, cost.PeakBytes)
 	}
 	e.Seconds /= float64(len(e.Pilots))
 	for i := range p.Tasks() {
@@ -63,14 +66,6 @@ func (p *Plan) Estimate(ctx context.Context, launcher Launcher) (*Estimate, erro
 		}
 	}
 	return e, nil
-}
-
-func (e *Estimate) add(t Task, c Cost) {
-	e.Pilots, e.Costs = append(e.Pilots, t), append(e.Costs, c)
-	alone := max(c.Seconds, c.CPUSeconds) // time on one core
-	e.Seconds += alone
-	e.Least, e.Largest = min(e.Least, alone), max(e.Largest, alone)
-	e.PeakBytes = max(e.PeakBytes, c.PeakBytes)
 }
 
 // Jobs returns the number of tasks to run at a time. It is the number of cores, or less if total

@@ -82,13 +82,11 @@ func readJSON(dir, name string, value any) error {
 	return fmt.Errorf("%s: damaged: %w", filepath.Join(dir, name), err)
 }
 
-// strip removes the times and the directory of a run from the run's result.
-func strip(result []byte) (json.RawMessage, error) {
-	var fields map[string]json.RawMessage
-	if err := json.Unmarshal(result, &fields); err != nil {
-		return nil, err
+// stripped decodes a JSON object and removes some of its fields.
+func stripped(object []byte, names ...string) (fields map[string]json.RawMessage, err error) {
+	err = json.Unmarshal(object, &fields)
+	for _, name := range names {
+		delete(fields, name)
 	}
-	delete(fields, "seconds")
-	delete(fields, "run_dir")
-	return json.Marshal(fields)
+	return fields, err
 }

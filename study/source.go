@@ -2,7 +2,6 @@ package study
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"path"
@@ -157,12 +156,10 @@ func (s *simulated) prepare(ctx context.Context, i int, dir string, run launch) 
 	if err != nil {
 		return prepared{}, err
 	}
-	var said map[string]json.RawMessage
-	if err := json.Unmarshal(output, &said); err != nil {
+	said, err := stripped(output, "data", "truth") // paths in the directory of the task, which is removed
+	if err != nil {
 		return prepared{}, fmt.Errorf("vti simulate %s: %w", s.problem, err)
 	}
-	delete(said, "data") // paths in the directory of the task, which is removed
-	delete(said, "truth")
 	made.truth = said
 	return made, nil
 }

@@ -66,7 +66,7 @@ func (p *Plan) Survey(ctx context.Context) (*Survey, error) {
 		}
 		ending := cmp.Or(g.verdict, g.state.String())
 		if g.state == Failed && len(s.Failures) < MostFailures {
-			s.Failures = append(s.Failures, Failure{t.Index, t.Name, g.text("error")})
+			s.Failures = append(s.Failures, Failure{t.Index, t.Name, g.failure})
 		}
 		for _, setting := range t.Settings {
 			if slices.Contains(repeating, setting.Name) {
@@ -109,14 +109,4 @@ func (g *gathered) probabilities() (list []float64) {
 		}
 	}
 	return list
-}
-
-// text returns the value of a text column of the row, or "" if it is absent.
-func (g *gathered) text(column string) string {
-	for _, c := range g.row {
-		if text, is := c.value.(string); is && c.column == column {
-			return text
-		}
-	}
-	return ""
 }
