@@ -4,15 +4,14 @@ import (
 	"bytes"
 	"encoding/csv"
 	"fmt"
-	"io"
 	"math"
 	"os"
 	"slices"
 	"strconv"
 
 	"github.com/transdim/vti/internal/apply"
-	"github.com/transdim/vti/internal/atomicfile"
 	"github.com/transdim/vti/internal/rank"
+	"github.com/transdim/vti/internal/rundir"
 )
 
 // FittedRow is the response of one row, with a summary of its posterior predictive distribution.
@@ -166,17 +165,21 @@ const FittedFile = "fitted.csv"
 
 var fittedColumns = []string{"row", "observed", "mean", "q025", "q975"}
 
-// WriteFitted writes fitted rows as CSV.
-func WriteFitted(path string, rows []FittedRow) error {
+// WriteFitted writes the fitted rows as CSV to a run directory, if there are a directory and a
+// report.
+func (r *Report) WriteFitted(dir string) error {
+	if dir == "" || r == nil {
+		return nil
+	}
 	records := [][]string{fittedColumns}
-	for _, r := range rows {
-		record := []string{strconv.Itoa(r.Row)}
-		for _, x := range []float64{r.Observed, r.Mean, r.Q025, r.Q975} {
+	for _, row := range r.Fitted {
+		record := []string{strconv.Itoa(row.Row)}
+		for _, x := range []float64{row.Observed, row.Mean, row.Q025, row.Q975} {
 			record = append(record, strconv.FormatFloat(x, 'g', 8, 64))
 		}
 		records = append(records, record)
 	}
-	return atomicfile.Write(path, func(w io.Writer) error { return csv.NewWriter(w).WriteAll(records) })
+	return rundir.WriteTables(dir, map[string][][]string{FittedFile: records})
 }
 
 // ReadFitted reads the output of WriteFitted.

@@ -53,9 +53,9 @@ func TestFitted(t *testing.T) {
 	// were independent, seven or more would be outside in one of 8000 tables.
 	require.Less(t, outside, 7)
 
-	path := filepath.Join(t.TempDir(), FittedFile)
-	require.NoError(t, WriteFitted(path, report.Fitted))
-	read, err := ReadFitted(path)
+	dir := t.TempDir()
+	require.NoError(t, report.WriteFitted(dir))
+	read, err := ReadFitted(filepath.Join(dir, FittedFile))
 	require.NoError(t, err)
 	require.Len(t, read, mostFitted)
 	require.InDelta(t, report.Fitted[7].Q975, read[7].Q975, 1e-6)

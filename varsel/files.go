@@ -1,7 +1,6 @@
 package varsel
 
 import (
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -32,10 +31,8 @@ func (p *Problem) finish(r *Result, dir string) error {
 			}
 		}
 	}
-	if dir != "" && r.ModelCheck != nil {
-		if err := modelcheck.WriteFitted(filepath.Join(dir, modelcheck.FittedFile), r.ModelCheck.Fitted); err != nil {
-			return err
-		}
+	if err := r.ModelCheck.WriteFitted(dir); err != nil {
+		return err
 	}
 	return r.writeTables(dir)
 }

@@ -6,14 +6,12 @@ import (
 	"errors"
 	"math"
 	"os"
-	"path/filepath"
 	"time"
 
 	"github.com/transdim/vti"
 	"github.com/transdim/vti/cosmic"
 	"github.com/transdim/vti/gpu"
 	"github.com/transdim/vti/likelihood"
-	"github.com/transdim/vti/modelcheck"
 	"github.com/transdim/vti/run"
 )
 
@@ -144,11 +142,7 @@ func (r *Regression) writeResult(result *Result, s *posteriorSample, clock *run.
 	if result.RunDir == "" {
 		return nil
 	}
-	var fitted error
-	if check := result.ModelCheck; check != nil {
-		fitted = modelcheck.WriteFitted(filepath.Join(result.RunDir, modelcheck.FittedFile), check.Fitted)
-	}
-	return errors.Join(fitted, r.writeDraws(result.RunDir, *result.Seed, s), result.writeTables(result.RunDir))
+	return errors.Join(result.ModelCheck.WriteFitted(result.RunDir), r.writeDraws(result.RunDir, *result.Seed, s), result.writeTables(result.RunDir))
 }
 
 // CheckCheckpoint returns an error if the checkpoint in fit cannot be continued. The error wraps
