@@ -88,8 +88,8 @@ func (post *Posterior) checkEvents(draws []draw, random *rand.Rand) *modelcheck.
 		}
 		report.Verdict = modelcheck.Questionable
 		report.Findings = append(report.Findings, modelcheck.Finding{
-			What: fmt.Sprintf("%s %.2f", names[s], statistic[s]), Where: "column " + post.problem.Options.Time, Statistic: statistic[s],
-			P: p[s] * float64(2-rank), Advice: "read rates as averages: events cluster, or repel each other, within segments", Verdict: modelcheck.Questionable,
+			What: fmt.Sprintf("%s %.2f", names[s], statistic[s]), Where: "column " + post.problem.Options.Time, Statistic: Number(statistic[s]),
+			P: Number(p[s] * float64(2-rank)), Advice: "read rates as averages: events cluster, or repel each other, within segments", Verdict: modelcheck.Questionable,
 		})
 	}
 	return report

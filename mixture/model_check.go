@@ -49,7 +49,7 @@ func (s *Sample) checkModel(seed uint64) *modelcheck.Report {
 		report.Verdict = modelcheck.Questionable
 		report.Findings = append(report.Findings, modelcheck.Finding{
 			What:  fmt.Sprintf("distribution: the distribution function of the values is %.2f from that of the mixture", mean[c]),
-			Where: "column " + column.name, Statistic: mean[c], P: share,
+			Where: "column " + column.name, Statistic: Number(mean[c]), P: Number(share),
 			Advice: "more components (--max-components), another --family, or values on another scale, such as logarithms", Verdict: modelcheck.Questionable,
 		})
 	}

@@ -43,7 +43,7 @@ func collinear(columns []Column) (found []Finding) {
 		reported[j] = true
 		found = append(found, Finding{
 			What:  fmt.Sprintf("nearly collinear: %s is a linear function of %s up to %.2g of its variance", names[j], with, 1-share),
-			Where: "column " + names[j], Statistic: share, P: math.NaN(), Verdict: Questionable,
+			Where: "column " + names[j], Statistic: Number(share), P: Number(math.NaN()), Verdict: Questionable,
 			Advice: "one of these columns, or a group that enters together; single inclusion probabilities say little",
 		})
 	}

@@ -55,7 +55,7 @@ func repeatedTable(columns []Column) []Finding {
 	}
 	return []Finding{{
 		What:  fmt.Sprintf("duplicated rows: every row occurs %d times, or a multiple of it", divisor),
-		Where: "all rows", Statistic: float64(divisor), P: math.NaN(), Verdict: Poor,
+		Where: "all rows", Statistic: Number(divisor), P: Number(math.NaN()), Verdict: Poor,
 		Advice: "each row once: copies count as independent data and make every probability too certain",
 	}}
 }
@@ -110,7 +110,7 @@ func (c *checks) addCopies(columns []Column) {
 	c.add(func(*response) bool { return true }, false, func(s *sample) float64 { return copies(s.y) }, func(r *response, share float64) Finding {
 		return Finding{
 			What:  fmt.Sprintf("duplicated rows: %.0f%% of the rows equal another in every column", 100*share),
-			Where: r.names(r.copied(checked(columns, r.rows))), Statistic: share, Verdict: verdictIf(share > 0.5),
+			Where: r.names(r.copied(checked(columns, r.rows))), Statistic: Number(share), Verdict: verdictIf(share > 0.5),
 			Advice: "each row once: copies count as independent data",
 		}
 	})

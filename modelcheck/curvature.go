@@ -139,7 +139,7 @@ func (c *checks) curvatureFinding(s *shape, mean float64) Finding {
 	return Finding{
 		What: fmt.Sprintf("curvature: %s along %s explains %.0f%% of the variance of the residuals of %s",
 			s.name, s.column, 100*share, r.name),
-		Where: "column " + s.column, Statistic: mean, Verdict: verdictIf(share > poorCurvature),
+		Where: "column " + s.column, Statistic: Number(mean), Verdict: verdictIf(share > poorCurvature),
 		Advice: cmp.Or(c.remedies.Curvature, "a transform of the column, or its square as another column"),
 	}
 }
@@ -149,7 +149,7 @@ func (c *checks) sizesFinding(s *shape, mean float64) Finding {
 	size := mean / math.Sqrt(float64(len(s.values)))
 	return Finding{
 		What:  fmt.Sprintf("unequal spread: the size of the residuals of %s follows %s of %s (correlation %.2f)", s.response.name, s.name, s.column, size),
-		Where: s.response.place(), Statistic: size, Verdict: verdictIf(size > poorSerial),
+		Where: s.response.place(), Statistic: Number(size), Verdict: verdictIf(size > poorSerial),
 		Advice: "the logarithm or the square root of the response",
 	}
 }

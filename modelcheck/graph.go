@@ -99,7 +99,7 @@ func copiesFindings(columns []Column, rows RowNames) []Finding {
 		share := float64(len(copied)) / float64(n)
 		return []Finding{{
 			What:  fmt.Sprintf("duplicated rows: %.2g%% of the rows equal an earlier one in every column, while %s hardly repeats a value otherwise", 100*share, c.Name),
-			Where: rows.list(copied), Statistic: share, P: math.NaN(), Verdict: verdictIf(share > 0.5),
+			Where: rows.list(copied), Statistic: Number(share), P: Number(math.NaN()), Verdict: verdictIf(share > 0.5),
 			Advice: "each row once: copies count as independent data",
 		}}
 	}

@@ -455,7 +455,7 @@ func (c *checks) findings() []Finding {
 		for _, group := range order {
 			member := best[group]
 			f := check.finding(member, check.mean(member))
-			f.P = min(1, factor*check.p(member))
+			f.P = Number(min(1, factor*check.p(member)))
 			found = append(found, f)
 		}
 	}

@@ -1,7 +1,6 @@
 package modelcheck
 
 import (
-	"encoding/json"
 	"fmt"
 	"math"
 	"slices"
@@ -35,51 +34,29 @@ func (v Verdict) MarshalText() ([]byte, error) { return verdicts.Marshal(v) }
 // UnmarshalText reads the output of MarshalText.
 func (v *Verdict) UnmarshalText(text []byte) error { return verdicts.Unmarshal(text, v) }
 
+// Number is a float64 that JSON shows as null when it is not finite.
+type Number = report.Number
+
 // Finding is a feature of the table that the model does not describe, or a note for the reader.
 type Finding struct {
 	// What describes the finding. It is a term such as "overdispersion", a colon, and a sentence.
-	What string
+	What string `json:"what"`
 	// Where names the column and the rows.
-	Where string
+	Where string `json:"where"`
 	// Statistic is the size of the discrepancy. What names its unit.
-	Statistic float64
+	Statistic Number `json:"statistic"`
 	// P is the adjusted posterior predictive p-value, or NaN for a finding without a p-value.
-	P float64
+	P Number `json:"p"`
 	// Advice suggests a remedy.
-	Advice string
+	Advice string `json:"advice"`
 	// Verdict is the verdict on the model from this finding alone. Good marks a note.
-	Verdict Verdict
+	Verdict Verdict `json:"verdict"`
 }
 
 // Term returns the beginning of What: the kind of the finding, such as "overdispersion".
 func (f Finding) Term() string {
 	term, _, _ := strings.Cut(f.What, ":")
 	return term
-}
-
-// findingJSON is the JSON form of a finding. Numbers that are not finite are null.
-type findingJSON struct {
-	What      string        `json:"what"`
-	Where     string        `json:"where"`
-	Statistic report.Number `json:"statistic"`
-	P         report.Number `json:"p"`
-	Advice    string        `json:"advice"`
-	Verdict   Verdict       `json:"verdict"`
-}
-
-// MarshalJSON implements json.Marshaler.
-func (f Finding) MarshalJSON() ([]byte, error) {
-	return json.Marshal(findingJSON{f.What, f.Where, report.Number(f.Statistic), report.Number(f.P), f.Advice, f.Verdict})
-}
-
-// UnmarshalJSON implements json.Unmarshaler. It reads null as NaN.
-func (f *Finding) UnmarshalJSON(data []byte) error {
-	var from findingJSON
-	if err := json.Unmarshal(data, &from); err != nil {
-		return err
-	}
-	*f = Finding{from.What, from.Where, float64(from.Statistic), float64(from.P), from.Advice, from.Verdict}
-	return nil
 }
 
 // Report is the result of a model check.
@@ -119,7 +96,7 @@ func (r Report) String() string {
 	fmt.Fprintf(&text, "model check: %s: %s\n", r.Verdict, meaning)
 	for _, f := range r.Findings[:min(shownFindings, len(r.Findings))] {
 		fmt.Fprintf(&text, "  %s (%s", f.What, f.Where)
-		if !math.IsNaN(f.P) {
+		if !math.IsNaN(float64(f.P)) {
 			fmt.Fprintf(&text, "; p = %.2g", f.P)
 		}
 		fmt.Fprintf(&text, ")\n    try: %s\n", f.Advice)

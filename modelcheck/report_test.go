@@ -13,14 +13,14 @@ import (
 
 func TestReportJSON(t *testing.T) {
 	report := modelcheck.Report{Verdict: modelcheck.Poor, Findings: []modelcheck.Finding{{
-		What: "outlier: far", Where: "row 3", Statistic: 12, P: math.NaN(), Advice: "look", Verdict: modelcheck.Poor,
+		What: "outlier: far", Where: "row 3", Statistic: 12, P: modelcheck.Number(math.NaN()), Advice: "look", Verdict: modelcheck.Poor,
 	}}}
 	encoded, err := json.Marshal(report)
 	require.NoError(t, err)
 	require.JSONEq(t, `{"verdict":"poor","findings":[{"what":"outlier: far","where":"row 3","statistic":12,"p":null,"advice":"look","verdict":"poor"}]}`, string(encoded))
 	var back modelcheck.Report
 	require.NoError(t, json.Unmarshal(encoded, &back))
-	require.True(t, math.IsNaN(back.Findings[0].P))
+	require.True(t, math.IsNaN(float64(back.Findings[0].P)))
 	require.Equal(t, modelcheck.Poor, back.Verdict)
 	require.ErrorContains(t, json.Unmarshal([]byte(`{"verdict":"fine"}`), &back), `unknown verdict of the model check "fine"`)
 }

@@ -46,7 +46,7 @@ func sentinel(c Column, kind Kind, rows RowNames) []Finding {
 		}
 		return []Finding{{
 			What:  fmt.Sprintf("suspicious value: %.10g occurs %s in %s, whose other values lie between %.4g and %.4g", end.value, times, c.Name, min(end.neighbour, end.far), max(end.neighbour, end.far)),
-			Where: "column " + c.Name + ", " + rows.list(equalRows), Statistic: end.value, P: math.NaN(), Verdict: Poor,
+			Where: "column " + c.Name + ", " + rows.list(equalRows), Statistic: Number(end.value), P: Number(math.NaN()), Verdict: Poor,
 			Advice: "check whether it stands for a missing value; if so, leave the cells empty",
 		}}
 	}

@@ -117,7 +117,7 @@ func serial(s *sample) float64 {
 
 func (c *checks) dispersionFinding(r *response, mean float64) Finding {
 	ratio := math.Exp(mean)
-	f := Finding{Statistic: ratio, Where: r.place(), Verdict: verdictIf(ratio > poorDispersion || ratio < 1/poorDispersion)}
+	f := Finding{Statistic: Number(ratio), Where: r.place(), Verdict: verdictIf(ratio > poorDispersion || ratio < 1/poorDispersion)}
 	switch {
 	case r.kind == Count && ratio > 1:
 		f.What = fmt.Sprintf("overdispersion: the variance of the counts is %.3g times that of the model", ratio)
@@ -137,7 +137,7 @@ func (c *checks) largestFinding(r *response, mean float64) Finding {
 	return Finding{
 		What:      fmt.Sprintf("outlier: the largest residual is %.3g robust standard deviations from the median", size),
 		Where:     r.place() + ", " + r.outliers(),
-		Statistic: size, Verdict: verdictIf(size > poorOutlier),
+		Statistic: Number(size), Verdict: verdictIf(size > poorOutlier),
 		Advice: "check these rows; " + c.heavyTails(r),
 	}
 }
@@ -151,7 +151,7 @@ func (c *checks) heavyTails(r *response) string {
 
 func (c *checks) kurtosisFinding(r *response, mean float64) Finding {
 	value := math.Exp(mean)
-	f := Finding{Where: r.place(), Statistic: value, Verdict: Questionable}
+	f := Finding{Where: r.place(), Statistic: Number(value), Verdict: Questionable}
 	if value > 3 {
 		f.What = fmt.Sprintf("heavy tails: the residuals have kurtosis %.3g (a normal distribution has 3)", value)
 		f.Advice = c.heavyTails(r)
@@ -169,7 +169,7 @@ func (c *checks) spreadFinding(r *response, mean float64) Finding {
 	}
 	return Finding{
 		What:  fmt.Sprintf("unequal spread: residuals %s with the fitted value (correlation of their size %.2f)", direction, mean),
-		Where: r.place(), Statistic: mean, Verdict: verdictIf(math.Abs(mean) > poorSerial),
+		Where: r.place(), Statistic: Number(mean), Verdict: verdictIf(math.Abs(mean) > poorSerial),
 		Advice: "the logarithm or the square root of the response",
 	}
 }
@@ -178,7 +178,7 @@ func (c *checks) zerosFinding(r *response, _ float64) Finding {
 	share := zeros(&sample{y: r.y})
 	return Finding{
 		What:  fmt.Sprintf("zero counts: the share %.2f of zeros is not what the model expects", share),
-		Where: r.place(), Statistic: share, Verdict: Questionable,
+		Where: r.place(), Statistic: Number(share), Verdict: Questionable,
 		Advice: cmp.Or(c.remedies.Overdispersion, "a model for counts with extra variation"),
 	}
 }
@@ -186,7 +186,7 @@ func (c *checks) zerosFinding(r *response, _ float64) Finding {
 func (c *checks) serialFinding(r *response, mean float64) Finding {
 	return Finding{
 		What:  fmt.Sprintf("serial dependence: residuals of neighbouring rows have correlation %.2f", mean),
-		Where: r.place() + ", in the order of the rows", Statistic: mean, Verdict: verdictIf(math.Abs(mean) > poorSerial),
+		Where: r.place() + ", in the order of the rows", Statistic: Number(mean), Verdict: verdictIf(math.Abs(mean) > poorSerial),
 		Advice: cmp.Or(c.remedies.Dependence, "a predictor for time or place, or a grouping of the rows"),
 	}
 }

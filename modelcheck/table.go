@@ -99,7 +99,7 @@ func fewValues(c Column, remedies Remedies) []Finding {
 		integers = integers && v == math.Trunc(v)
 		negative = negative || v < 0
 	}
-	f := Finding{Where: "column " + c.Name, Statistic: float64(count), P: math.NaN(), Verdict: Questionable}
+	f := Finding{Where: "column " + c.Name, Statistic: Number(count), P: Number(math.NaN()), Verdict: Questionable}
 	switch {
 	case count == 2:
 		f.What = fmt.Sprintf("two values: %s is always %v or %v, and the model has continuous noise", c.Name, sorted[0], sorted[1])
@@ -148,7 +148,7 @@ func nearConstant(c Column, rows RowNames) []Finding {
 	}
 	return []Finding{{
 		What:  fmt.Sprintf("nearly constant: %s is %v in all but %d of %d rows, so that its effect rests on these", c.Name, common, len(others), n),
-		Where: "column " + c.Name + ", " + rows.list(others), Statistic: float64(len(others)), P: math.NaN(), Verdict: Questionable,
+		Where: "column " + c.Name + ", " + rows.list(others), Statistic: Number(len(others)), P: Number(math.NaN()), Verdict: Questionable,
 		Advice: "the table without this column, or without these rows, for comparison",
 	}}
 }
@@ -181,7 +181,7 @@ func separation(r *response, fitted []float64) []Finding {
 	}
 	f := Finding{
 		What:  "separation: a linear combination of the predictors separates all zeros from all ones, so that the sizes of the coefficients come from the prior",
-		Where: r.place(), Statistic: lowest - highest, P: math.NaN(),
+		Where: r.place(), Statistic: Number(lowest - highest), P: Number(math.NaN()),
 		Advice: "check for a predictor that was measured after the response; report probabilities, not coefficients",
 	}
 	if r.order != nil {

@@ -169,7 +169,7 @@ func findings(check *modelcheck.Report) *document.Table {
 			weight = "note"
 		}
 		if f.P == f.P {
-			p = picture.Probability(f.P)
+			p = picture.Probability(float64(f.P))
 		}
 		t.Add(f.What, f.Where, p, f.Advice, weight)
 	}
