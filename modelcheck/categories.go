@@ -11,8 +11,8 @@ func (in *RegressionInput) responsesOf(y []float64) (list []*response) {
 	if in.Unordered == nil {
 		return []*response{&one}
 	}
-	// Categories are numbered in the order of their first rows. In a table whose rows are grouped by
-	// category these numbers are then in ascending order.
+	// Categories are numbered in the order of their first rows. In a table whose rows are grouped
+	// by category these numbers are then in ascending order.
 	keys, _ := rowKeys([]Column{{Values: y}})
 	order := apply.To(keys, func(key int) float64 { return float64(key) })
 	for k, name := range in.Unordered {

@@ -162,9 +162,9 @@ func (f Factor) Inverse(to []float64) {
 	}
 }
 
-// R returns the upper triangular factor R of the QR decomposition of a matrix with at least as many
-// rows as columns, so that RᵀR = mᵀm. It has as many rows as m; rows beyond the number of columns
-// are zero.
+// R returns the upper triangular factor R of the QR decomposition of a matrix m, so that RᵀR = mᵀm.
+// The number of columns is at most the number of rows, which m and R share. Rows of R beyond the
+// number of columns are zero.
 func R(m mat.Matrix) *mat.Dense {
 	var qr mat.QR
 	qr.Factorize(m)
