@@ -60,8 +60,8 @@
 //	over_family.go            a variational family for all models of a space, a vti.Flow
 //	over_batch.go             training of such a family on some members of each plate
 //	over_amortized.go         training on simulated data sets, each from its own model
-//	over_weighed.go           evidences of models by importance weights, member by member
-//	over_ceiling.go           the largest likelihood of a model, which bounds its evidence
+//	over_weighed.go           evidences of models by importance weights, member by member, and the
+//	                          largest likelihood of a model, which bounds its evidence
 //	presence.go               densities and encodings of the numbers that a model has
 //	density.go                distributions
 //	link.go                   maps from real numbers to the values of distributions
