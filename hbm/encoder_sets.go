@@ -131,11 +131,20 @@ func (s *setEncoder) encode(ctx, memberScope *context.Context, r *replica, v *Va
 func (s *setEncoder) level(ctx *context.Context, r *replica, x *Variable, plates []*Plate) level {
 	l := s.datum(ctx, r, x)
 	for {
-		axis, to := contraction(l.plates, plates)
+		axis := len(l.plates) - 1 // the last plate that is not in plates
+		for axis >= 0 && slices.Contains(plates, l.plates[axis]) {
+			axis--
+		}
 		if axis < 0 {
 			return l
 		}
-		l = s.contractOnce(ctx, r, x, l, axis, to)
+		l.path += "_" + l.plates[axis].scope()
+		to := next(l.plates, axis, plates)
+		if to != nil {
+			l.path += "to" + to.scope()
+		}
+		inner := l
+		l = r.remembered(x.name+l.path, func() level { return s.contract(ctx.In("level"+inner.path), r, inner, axis, to) })
 	}
 }
 
@@ -147,36 +156,6 @@ func (s *setEncoder) datum(ctx *context.Context, r *replica, x *Variable) level 
 		}
 		return level{x.plates, "", s.perceptron(ctx.In("datum"), numbers)}
 	})
-}
-
-// contractOnce calls contract once for each replica (part of a model), and remembers its result.
-func (s *setEncoder) contractOnce(ctx *context.Context, r *replica, x *Variable, l level, axis int, to *Plate) level {
-	l.path += "_" + l.plates[axis].scope()
-	if to != nil {
-		l.path += "to" + to.scope()
-	}
-	return r.remembered(x.name+l.path, func() level { return s.contract(ctx.In("level"+l.path), r, l, axis, to) })
-}
-
-// contraction returns one step on the way from a list of plates, named from, to another list, named
-// to. axis is the axis of the last plate in from that is not in to, or -1 if there is none. by is
-// the plate that replaces this plate, or nil if the plate is only removed.
-func contraction(from, to []*Plate) (axis int, by *Plate) {
-	for axis = len(from) - 1; axis >= 0; axis-- {
-		if !slices.Contains(to, from[axis]) {
-			return axis, next(from, axis, to)
-		}
-	}
-	return axis, nil
-}
-
-func contracted(plates []*Plate, axis int, by *Plate) []*Plate {
-	left := slices.Clone(plates)
-	if by == nil {
-		return slices.Delete(left, axis, axis+1)
-	}
-	left[axis] = by
-	return left
 }
 
 // next returns the plate that replaces from[axis] in the next step towards the list named to. It is
@@ -237,7 +216,12 @@ func (v *Variable) constants() []*Variable {
 
 // contract replaces the plate on an axis by an outer plate named to, or removes it if to is nil.
 func (s *setEncoder) contract(ctx *context.Context, r *replica, l level, axis int, to *Plate) level {
-	set := &sets{replica: r, from: l.plates, axis: axis, to: contracted(l.plates, axis, to)}
+	set := &sets{replica: r, from: l.plates, axis: axis, to: slices.Clone(l.plates)}
+	if to == nil {
+		set.to = slices.Delete(set.to, axis, axis+1)
+	} else {
+		set.to[axis] = to
+	}
 	weight := r.memberWeights(set.from, l.value.Rank()) // [plates of members..., 1, 1]
 	total := set.sum(weight)                            // [plates of sets..., 1, 1]
 	var pooled *Node

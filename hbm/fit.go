@@ -149,10 +149,8 @@ func (f *modelFamily) String() string {
 	s := familySettings{
 		Family: c.Family.String(), Encoding: c.Encoding, Products: c.Products, Thin: c.Thin, Flow: c.Flow, Amortize: c.Amortize,
 		Template: template(f.model), Data: fingerprint(f.model, f.data),
-		Model: apply.To(f.model.variables, func(v *Variable) string { return fmt.Sprintf("%s %v", v.role, v) }),
-	}
-	for _, p := range f.model.plates {
-		s.Members = append(s.Members, f.selector.size(p))
+		Model:   apply.To(f.model.variables, func(v *Variable) string { return fmt.Sprintf("%s %v", v.role, v) }),
+		Members: apply.To(f.model.plates, f.selector.size),
 	}
 	text, err := json.Marshal(s)
 	if err != nil {

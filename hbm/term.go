@@ -2,6 +2,7 @@ package hbm
 
 import (
 	"fmt"
+	"slices"
 
 	. "github.com/gomlx/gomlx/pkg/core/graph"
 
@@ -63,11 +64,7 @@ func Of(function func(values []*Node) *Node, inputs ...Term) Term {
 }
 
 func (e expression) variables() []*Variable {
-	var all []*Variable
-	for _, input := range e.inputs {
-		all = append(all, input.variables()...)
-	}
-	return all
+	return slices.Concat(apply.To(e.inputs, Term.variables)...)
 }
 
 func (e expression) node(r *replica, plates []*Plate) *Node {

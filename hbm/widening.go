@@ -8,6 +8,7 @@ import (
 	"github.com/gomlx/gomlx/pkg/core/tensors"
 	"gonum.org/v1/gonum/floats"
 
+	"github.com/transdim/vti/internal/apply"
 	"github.com/transdim/vti/internal/logsum"
 	"github.com/transdim/vti/internal/rank"
 )
@@ -127,10 +128,7 @@ func (w *weighing) drawNoise(random *rand.Rand, chosen *selection) ([]any, corre
 		members = w.plate.size
 	}
 	latents := len(w.family.latents)
-	commonSizes, ownSizes := make([]int, latents), make([][]int, members)
-	for member := range ownSizes {
-		ownSizes[member] = make([]int, latents)
-	}
+	commonSizes, ownSizes := make([]int, latents), apply.UpTo(members, func(int) []int { return make([]int, latents) })
 	owners := make([][]int32, latents)
 	for i, l := range w.family.latents {
 		owners[i] = w.owners(l.Variable)
@@ -291,11 +289,7 @@ type strata struct {
 }
 
 func newStrata(numbers, n int) *strata {
-	s := &strata{n: n}
-	for range numbers {
-		s.order = append(s.order, rank.UpTo(n))
-	}
-	return s
+	return &strata{n: n, order: apply.UpTo(numbers, func(int) []int { return rank.UpTo(n) })}
 }
 
 func (s *strata) append(random *rand.Rand, z []float64) []float64 {
