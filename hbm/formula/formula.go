@@ -112,25 +112,22 @@ func (f *Formula) Counts() bool { return f.Trials.Column != "" || f.Failures.Col
 
 // Products lists the population terms, and then the varying terms.
 func (f *Formula) Products() []Term {
-	terms := slices.Clone(f.Terms)
-	for _, v := range f.Varying {
-		terms = append(terms, v.Terms...)
-	}
-	return terms
+	varying := apply.To(f.Varying, func(v Varying) []Term { return v.Terms })
+	return slices.Concat(f.Terms, slices.Concat(varying...))
 }
 
 // Variables lists all variables of the formula, the response first.
 func (f *Formula) Variables() []Variable {
-	all := append([]Variable{f.Response}, f.Offsets...)
-	for _, s := range f.Smooths {
-		all = append(all, s.Of)
-	}
-	all = append(all, f.Failures, f.Trials, f.Censored, f.Weights)
-	all = append(all, slices.Concat(f.Terms...)...)
+	all := slices.Concat([]Variable{f.Response}, f.Offsets, f.curves(), []Variable{f.Failures, f.Trials, f.Censored, f.Weights}, slices.Concat(f.Terms...))
 	for _, v := range f.Varying {
 		all = slices.Concat(all, slices.Concat(v.Terms...), v.Group)
 	}
 	return all
+}
+
+// curves lists the variables of the smooth functions.
+func (f *Formula) curves() []Variable {
+	return apply.To(f.Smooths, func(s Smooth) Variable { return s.Of })
 }
 
 // Labels lists the columns whose values are labels: columns in factor(), columns of groups, and

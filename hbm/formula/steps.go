@@ -58,10 +58,7 @@ func (p *formulaParser) order(v *Variable) error {
 // every coefficient would have to be divided among the steps too.
 func (p *formulaParser) checkSteps() error {
 	f := p.formula
-	check := append([]Variable{f.Response, f.Trials, f.Failures, f.Weights, f.Censored}, f.Offsets...)
-	for _, s := range f.Smooths {
-		check = append(check, s.Of)
-	}
+	check := slices.Concat([]Variable{f.Response, f.Trials, f.Failures, f.Weights, f.Censored}, f.Offsets, f.curves())
 	seen := map[string]bool{}
 	for _, t := range f.Terms {
 		switch {

@@ -143,12 +143,9 @@ func (f *Frame) grouping(t *table.Table, group formula.Term) (*Grouping, error) 
 		}
 	}
 	// Levels are in the order of the columns' levels; the first column changes slowest.
-	codes := make([][]int, t.Rows())
-	for row := range codes {
-		for _, column := range levels {
-			codes[row] = append(codes[row], column.Codes[row])
-		}
-	}
+	codes := apply.UpTo(t.Rows(), func(row int) []int {
+		return apply.To(levels, func(column *table.Column) int { return column.Codes[row] })
+	})
 	distinct := slices.Clone(codes)
 	slices.SortFunc(distinct, slices.Compare)
 	distinct = slices.CompactFunc(distinct, slices.Equal)

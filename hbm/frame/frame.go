@@ -179,14 +179,11 @@ func (f *Frame) Correlated(g *Grouping, a, b int) bool {
 func New(t *table.Table, opt Options) (*Frame, error) { return build(t, opt, 0) }
 
 // CutNames returns the names of the cut points of ordered categories.
-func (f *Frame) CutNames() (names []string) {
+func (f *Frame) CutNames() []string {
 	if !f.Response.Ordered() {
 		return nil
 	}
-	for k, label := range f.Labels[1:] {
-		names = append(names, f.Labels[k]+"|"+label)
-	}
-	return names
+	return apply.UpTo(len(f.Labels)-1, func(k int) string { return f.Labels[k] + "|" + f.Labels[k+1] })
 }
 
 // Enlarged returns a frame with four copies of each row of the table: two in the groups of the
@@ -235,4 +232,18 @@ type ColumnSummary struct {
 	Mean report.Number `json:"mean"`
 	Min  report.Number `json:"min"`
 	Max  report.Number `json:"max"`
+}
+
+// SDName names the standard deviation of a column's effects, which vary by a group.
+func SDName(column, group string) string { return "sd(" + column + " | " + group + ")" }
+
+// CorrelationName returns the name of the correlation of the effects of two columns.
+func CorrelationName(a, b, group string) string { return "cor(" + a + ", " + b + " | " + group + ")" }
+
+// SpreadName returns the name of the standard deviation of the effects of a column.
+func (g *Grouping) SpreadName(c Column) string {
+	if g.Smooth {
+		return "sd(" + g.Name + ")"
+	}
+	return SDName(c.Name, g.Name)
 }

@@ -71,9 +71,7 @@ func (s *sliceSums) below(t *table.Table) (part *Frame, err error) {
 	if part.Columns, part.X, err = part.expand(both, s.formula.Terms, ""); err != nil {
 		return nil, err
 	}
-	for _, g := range s.groupings {
-		part.Groupings = append(part.Groupings, &Grouping{Name: groupingName(g.group), Group: g.group})
-	}
+	part.Groupings = apply.To(s.groupings, func(g *slicedGrouping) *Grouping { return &Grouping{Name: groupingName(g.group), Group: g.group} })
 	for place, v := range s.formula.Varying {
 		at := slices.IndexFunc(s.groupings, func(g *slicedGrouping) bool { return g.group.Same(v.Group) })
 		if err := part.addVarying(both, place, part.Groupings[at]); err != nil {
@@ -262,9 +260,7 @@ func (s *sliceSums) finish() error {
 		g.Z = take(s.place[k+1])
 		indicator := apply.To(s.place[k+1], func(at int) bool { return s.binary[at] })
 		f.Reduced.indicator = append(f.Reduced.indicator, indicator)
-		for _, cell := range cells {
-			g.Index = append(g.Index, int(s.groups[cell][k]))
-		}
+		g.Index = apply.To(cells, func(cell int) int { return int(s.groups[cell][k]) })
 		if err := f.checkGrouping(g); err != nil {
 			return err
 		}
