@@ -143,10 +143,9 @@ const CredibleMass = 0.95
 
 // summarize returns the summary of values, which it sorts.
 func summarize(values []float64) Summary {
-	slices.Sort(values)
+	low, _, high := report.Central(values)
 	mean, sd := stat.PopMeanStdDev(values, nil)
-	quantile := func(p float64) Number { return Number(stat.Quantile(p, stat.Empirical, values, nil)) }
-	return Summary{Number(mean), Number(sd), quantile(0.025), quantile(0.975)}
+	return Summary{Number(mean), Number(sd), low, high}
 }
 
 // interval returns the interval of time of boundary i, 1 ≤ i ≤ N, in which a change at i lies.

@@ -1,13 +1,9 @@
 package mixture
 
 import (
-	"math"
-	"slices"
-
 	"github.com/transdim/vti"
 	"github.com/transdim/vti/internal/report"
 	"github.com/transdim/vti/run"
-	"gonum.org/v1/gonum/stat"
 )
 
 // Number is a float64 that JSON shows as null when it is not finite.
@@ -155,11 +151,6 @@ func (r *Result) ExitStatus() int { return r.Certificate.Verdict.ExitStatus() }
 
 // summarize returns the summary of values, which it sorts.
 func summarize(values []float64) Summary {
-	if len(values) == 0 {
-		nan := Number(math.NaN())
-		return Summary{nan, nan, nan}
-	}
-	slices.Sort(values)
-	quantile := func(p float64) Number { return Number(stat.Quantile(p, stat.Empirical, values, nil)) }
-	return Summary{quantile(0.5), quantile(0.025), quantile(0.975)}
+	low, median, high := report.Central(values)
+	return Summary{median, low, high}
 }

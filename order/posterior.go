@@ -12,6 +12,7 @@ import (
 	"github.com/transdim/vti/internal/logsum"
 	"github.com/transdim/vti/internal/pick"
 	"github.com/transdim/vti/internal/rank"
+	"github.com/transdim/vti/internal/report"
 	"github.com/transdim/vti/models"
 )
 
@@ -136,7 +137,7 @@ func (post *posterior) curve() []CurvePoint {
 			mean += values[d] / float64(len(values))
 		}
 		points[i] = CurvePoint{Time: Number(t), Mean: Number(mean)}
-		points[i].Q025, points[i].Q975 = central(values)
+		points[i].Q025, _, points[i].Q975 = report.Central(values)
 	}
 	return points
 }

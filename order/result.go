@@ -1,8 +1,6 @@
 package order
 
 import (
-	"slices"
-
 	"github.com/transdim/vti"
 	"github.com/transdim/vti/internal/report"
 	"github.com/transdim/vti/run"
@@ -99,16 +97,10 @@ func moments(values []float64) (mean, sd Number) {
 	return Number(m), Number(s)
 }
 
-// central returns the ends of the central 95 percent interval of values, which it sorts.
-func central(values []float64) (low, high Number) {
-	slices.Sort(values)
-	return Number(stat.Quantile(0.025, stat.Empirical, values, nil)), Number(stat.Quantile(0.975, stat.Empirical, values, nil))
-}
-
 func coefficient(name string, all, present []float64) Coefficient {
 	c := Coefficient{Name: name}
 	c.Mean, c.SD = moments(all)
 	c.MeanGiven, c.SDGiven = moments(present)
-	c.Q025, c.Q975 = central(all)
+	c.Q025, _, c.Q975 = report.Central(all)
 	return c
 }

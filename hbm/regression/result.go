@@ -10,7 +10,6 @@ import (
 	"github.com/transdim/vti/hbm/frame"
 
 	"gonum.org/v1/gonum/mat"
-	"gonum.org/v1/gonum/stat"
 
 	"github.com/transdim/vti"
 	"github.com/transdim/vti/internal/report"
@@ -304,7 +303,6 @@ func (s *posteriorSample) summarize(name string, quantity int) Summary {
 	}
 	values := mat.Col(nil, quantity, s.draws)
 	m := s.momentsOf(quantity, values)
-	slices.Sort(values)
-	quantile := func(level float64) Figure { return Figure(stat.Quantile(level, stat.Empirical, values, nil)) }
-	return Summary{name, Figure(m.Mean), Figure(m.MeanSE), Figure(m.SD), Figure(m.SDSE), quantile(0.025), quantile(0.975)}
+	low, _, high := report.Central(values)
+	return Summary{name, Figure(m.Mean), Figure(m.MeanSE), Figure(m.SD), Figure(m.SDSE), low, high}
 }

@@ -4,6 +4,9 @@ package report
 import (
 	"encoding/json"
 	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/stat"
 )
 
 // Number is a float64 that JSON shows as null when it is not finite.
@@ -33,4 +36,15 @@ func (n Number) Text() string {
 		return ""
 	}
 	return string(encoded)
+}
+
+// Central returns the ends of the central 95 percent interval of draws, and their median. It sorts
+// the draws. The results are NaN without draws.
+func Central(draws []float64) (low, median, high Number) {
+	if len(draws) == 0 {
+		draws = []float64{math.NaN()}
+	}
+	slices.Sort(draws)
+	quantile := func(p float64) Number { return Number(stat.Quantile(p, stat.Empirical, draws, nil)) }
+	return quantile(0.025), quantile(0.5), quantile(0.975)
 }
