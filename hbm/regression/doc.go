@@ -41,11 +41,10 @@
 //	run.go                    training, certification and the answer of the marginal family
 //	effects.go                draws of the effects of all levels
 //	moments.go                means and standard deviations over all weighted draws
-//	plates.go, prior_densities.go   the regression as a model with plates
+//	plates.go                 the regression as a model with plates
 //	plates_space.go, family_selection.go
 //	                          a selection of terms as a Target over a model with plates
 //	family.go, amortize.go    families of package hbm, for one table or for many
-//	infer.go                  answers for other tables with effects integrated out
 //	simulated_tables.go       tables from the priors, for training an amortized family
 //	result.go, description.go, record.go      answers as they are printed and written
 //	model_check.go            comparison of simulated data with the table

@@ -6,6 +6,7 @@ import (
 	. "github.com/gomlx/gomlx/pkg/core/graph"
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/transdim/vti/internal/apply"
 	"github.com/transdim/vti/internal/dense"
 	"github.com/transdim/vti/internal/rank"
 )
@@ -47,13 +48,9 @@ func newGrouped(y []float64, v *mat.Dense, g *varyingGroup) *grouped {
 	} else {
 		d.levels, d.q, members = len(g.Levels), len(g.Columns), g.Rows()
 		d.rows -= d.levels * d.q
-		for range d.q {
-			d.v = append(d.v, mat.NewDense(d.levels, max(width, 1), nil))
-			d.y = append(d.y, make([]float64, d.levels))
-		}
-		for range d.q * d.q {
-			d.z = append(d.z, make([]float64, d.levels))
-		}
+		zeros := func(int) []float64 { return make([]float64, d.levels) }
+		d.y, d.z = apply.UpTo(d.q, zeros), apply.UpTo(d.q*d.q, zeros)
+		d.v = apply.UpTo(d.q, func(int) *mat.Dense { return mat.NewDense(d.levels, max(width, 1), nil) })
 	}
 	q := d.q
 	var rest []float64 // rows of [V y]

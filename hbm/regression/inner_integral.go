@@ -74,9 +74,7 @@ func (l *innerRule) point(factor [][]float64, response response) *innerPoint {
 			}
 		}
 	}
-	for range p.nodes {
-		p.u = append(p.u, make([]float64, l.r.perLevel()))
-	}
+	p.u = apply.UpTo(len(p.nodes), func(int) []float64 { return make([]float64, l.r.perLevel()) })
 	return p
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"gonum.org/v1/gonum/floats"
 
+	"github.com/transdim/vti/internal/apply"
 	"github.com/transdim/vti/internal/sparse"
 )
 
@@ -213,9 +214,7 @@ func (e *jointEffects) prior(mask []bool, theta []float64) *conditional {
 		}
 		c.until[m.first], shares = m.first+m.steps, shares[m.steps:]
 	}
-	for _, g := range r.groups {
-		c.factors = append(c.factors, r.factorAt(g, mask, theta))
-	}
+	c.factors = apply.To(r.groups, func(g *varyingGroup) [][]float64 { return r.factorAt(g, mask, theta) })
 	return c
 }
 

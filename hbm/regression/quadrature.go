@@ -54,9 +54,7 @@ func newQuadratureRows(row likelihood.Likelihood, r *Regression, nodes [mostPerL
 	for i, level := range r.inner.Index {
 		l.member[i*l.levels+level] = 1
 	}
-	for c := range q {
-		l.z = append(l.z, mat.Col(nil, c, r.inner.z))
-	}
+	l.z = apply.UpTo(q, func(c int) []float64 { return mat.Col(nil, c, r.inner.z) })
 	l.nodes, l.weight = hermiteRule(q, nodes[q])
 	return l
 }

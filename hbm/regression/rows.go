@@ -123,9 +123,7 @@ func (r *StoredRun) fillPopulation(rows *predict.Rows, stored *draws.Draws, fitt
 				points[s] = append(points[s], point)
 			}
 		}
-		for _, cuts := range points {
-			rows.Given = append(rows.Given, categories.Cut(cuts))
-		}
+		rows.Given = apply.To(points, func(cuts []float64) predict.Response { return categories.Cut(cuts) })
 	}
 	if design.SE != nil {
 		rows.RowScale = design.SE[first:]

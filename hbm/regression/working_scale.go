@@ -137,10 +137,7 @@ func (r *Regression) newDistinct() *Regression {
 	reduced.groups = make([]*varyingGroup, len(r.groups))
 	for k, g := range r.groups {
 		grouping, group := *g.Grouping, *g
-		grouping.Index = nil
-		for _, i := range first {
-			grouping.Index = append(grouping.Index, g.Index[i])
-		}
+		grouping.Index = distinct.At(g.Index, first)
 		group.Grouping, group.z = &grouping, rowsAt(g.z, first)
 		reduced.groups[k] = &group
 		if g == r.inner {
