@@ -11,6 +11,7 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 
 	"github.com/transdim/vti/changepoint"
+	"github.com/transdim/vti/internal/apply"
 	"github.com/transdim/vti/internal/draws"
 	"github.com/transdim/vti/internal/stream"
 	"github.com/transdim/vti/table"
@@ -84,16 +85,11 @@ type changedSeries struct {
 func (c *changedSeries) changes() int { return len(c.levels) - 1 }
 
 func drawSeries(o changepoint.Options, n int, random *rand.Rand) *changedSeries {
-	c := &changedSeries{t: make([]float64, n), y: make([]float64, n)}
-	for i := range c.t {
-		c.t[i] = float64(i)
-	}
+	c := &changedSeries{t: apply.UpTo(n, func(i int) float64 { return float64(i) }), y: make([]float64, n)}
 	c.bounds = drawBounds(o, n, random)
 	c.sigma = math.Exp(math.Log(changeNoiseMedian) + changeNoiseSD*random.NormFloat64())
 	common := random.NormFloat64()
-	for j := range len(c.bounds) - 1 {
-		c.levels = append(c.levels, c.drawSegment(o, common, c.bounds[j], c.bounds[j+1], random))
-	}
+	c.levels = apply.UpTo(len(c.bounds)-1, func(j int) float64 { return c.drawSegment(o, common, c.bounds[j], c.bounds[j+1], random) })
 	return c
 }
 

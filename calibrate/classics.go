@@ -43,9 +43,7 @@ type functional struct {
 
 // stated holds the statements of an answer that are compared with the truth.
 type stated struct {
-	head    run.Head
-	verdict vti.Verdict
-	reasons []string
+	reply
 	// first is the number, for example of changes, to which probabilities[0] belongs.
 	first         int
 	probabilities []float64
@@ -54,11 +52,10 @@ type stated struct {
 // newStated returns the statements of an answer whose probabilities belong to counts, such as
 // numbers of changes.
 func newStated[C any, P ~float64](head run.Head, verdict vti.Verdict, reasons []string, counts []C, probability func(C) P) *stated {
-	s := &stated{head: head, verdict: verdict, reasons: reasons}
-	for _, count := range counts {
-		s.probabilities = append(s.probabilities, float64(probability(count)))
+	return &stated{
+		reply:         reply{kind: head.Command, verdict: verdict, reasons: reasons, check: head.ModelCheck},
+		probabilities: apply.To(counts, func(count C) float64 { return float64(probability(count)) }),
 	}
-	return s
 }
 
 // answerClassic runs a command on the table, and compares its answer with the truth. If problemOf
@@ -73,11 +70,10 @@ func answerClassic[P, O any](ctx context.Context, c *classic, dir string, seed u
 		if err != nil {
 			return nil, err
 		}
-		said := &reply{kind: result.head.Command, verdict: result.verdict, reasons: result.reasons, check: result.head.ModelCheck}
 		if result.verdict != vti.Failed {
-			said.judge = func(r *Replicate) error { return c.judge(r, result, work, random) }
+			result.judge = func(r *Replicate) error { return c.judge(r, result, work, random) }
 		}
-		return said, nil
+		return &result.reply, nil
 	})
 }
 

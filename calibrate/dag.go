@@ -14,12 +14,14 @@ import (
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 	"gonum.org/v1/gonum/stat/combin"
+	"gonum.org/v1/gonum/stat/distuv"
 
 	"github.com/transdim/vti/dag"
 	"github.com/transdim/vti/dag/effects"
 	"github.com/transdim/vti/dag/tables"
 	"github.com/transdim/vti/gpu"
 	"github.com/transdim/vti/internal/apply"
+	"github.com/transdim/vti/internal/distinct"
 	"github.com/transdim/vti/internal/draws"
 	"github.com/transdim/vti/internal/pick"
 	"github.com/transdim/vti/internal/rank"
@@ -245,4 +247,74 @@ func judgeDag(r *Replicate, parents []int, weights *mat.Dense, p *dag.Problem, r
 	}
 	r.rank("weight", weights.At(from, to), sample, func(draw int) float64 { return sample.Values(draw)[column] }, func(draw int) bool { return sample.Code(draw)[site] == 1 }, random)
 	return nil
+}
+
+// The parameters of the BGe prior of vti dag: α_μ, α_w − N with N the number of nodes, and t
+// (Geiger and Heckerman 2002; Kuipers, Moffa and Heckerman 2014). They are written down again here
+// so that an error in the tested program is not repeated. The column of a node with k parents is a
+// regression with noise variance σ² and weights w:
+//
+//	σ² ~ IG((α_w − N + k + 1)/2, t/2),  w | σ² ~ N(0, σ²/t I),  intercept | σ² ~ N(0, σ²/α_μ).
+const (
+	BGeMean    = 1.0
+	BGeDegrees = 2.0
+	BGeScale   = 0.5
+)
+
+// drawBGe draws the column of a node and its regression weights. The argument effects holds the
+// columns of the regression (see [MixedColumn.Effects]). The argument numbers is the number of
+// numeric parents.
+func drawBGe(effects [][]float64, numbers, rows int, random *rand.Rand) (column, weights []float64) {
+	shape := (BGeDegrees + float64(numbers) + 1) / 2
+	sigma := math.Sqrt(BGeScale / 2 / distuv.Gamma{Alpha: shape, Beta: 1, Src: random}.Rand())
+	level := sigma / math.Sqrt(BGeMean) * random.NormFloat64()
+	return drawLinear(effects, rows, level, sigma, sigma/math.Sqrt(BGeScale), random)
+}
+
+// Acyclic returns all acyclic graphs over the given number of nodes. A graph is the list of the
+// parent sets of its nodes; a set is a bit mask.
+func Acyclic(nodes int) (graphs [][]int) {
+	parents := make([]int, nodes)
+	var choose func(j int)
+	choose = func(j int) {
+		if j == nodes {
+			if Topological(parents) != nil {
+				graphs = append(graphs, slices.Clone(parents))
+			}
+			return
+		}
+		for set := range 1 << nodes {
+			if set>>j&1 == 0 {
+				parents[j] = set
+				choose(j + 1)
+			}
+		}
+	}
+	choose(0)
+	return graphs
+}
+
+// Topological returns the nodes of a graph in an order in which every node comes after its parents.
+// It returns nil if there is a cycle.
+func Topological(parents []int) []int {
+	var order []int
+	placed := 0
+	for len(order) < len(parents) {
+		before := len(order)
+		for j, set := range parents {
+			if placed>>j&1 == 0 && set&^placed == 0 {
+				order = append(order, j)
+				placed |= 1 << j
+			}
+		}
+		if len(order) == before {
+			return nil
+		}
+	}
+	return order
+}
+
+// Members returns the elements of a list whose indices are in a set, a bit mask.
+func Members[T any](list []T, set int) []T {
+	return distinct.At(list, apply.Where(len(list), func(i int) bool { return set>>i&1 == 1 }))
 }

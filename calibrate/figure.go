@@ -6,6 +6,7 @@ import (
 
 	"gonum.org/v1/gonum/stat/distuv"
 
+	"github.com/transdim/vti/internal/apply"
 	"github.com/transdim/vti/internal/picture"
 )
 
@@ -81,11 +82,7 @@ func (u *Uniformity) difference() *picture.Picture {
 	f := newPanel(title, picture.Around(slices.Concat(u.Lower, u.Upper, u.Difference)...), "rank", "share below, less rank")
 	f.Band(u.Levels, u.Lower, u.Upper)
 	f.Line([]picture.Point{f.At(0, 0), f.At(1, 0)}, 0.7, picture.Muted)
-	var points []picture.Point
-	for i, level := range u.Levels {
-		points = append(points, f.At(level, u.Difference[i]))
-	}
-	f.Line(points, 1.2, picture.First)
+	f.Line(apply.UpTo(len(u.Levels), func(i int) picture.Point { return f.At(u.Levels[i], u.Difference[i]) }), 1.2, picture.First)
 	return f.Picture
 }
 

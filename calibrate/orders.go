@@ -54,9 +54,7 @@ func (s Orders) Replicate(ctx context.Context, seed uint64, dir string) (*Replic
 		number, powers = poissonNumber(o.MeanKnots, o.MaxOrder, random), o.Degree
 		inner := t[o.Degree : n-1]
 		count := min(o.Candidates, len(inner))
-		for _, c := range random.Perm(count)[:number] {
-			places = append(places, inner[(2*c+1)*len(inner)/(2*count)])
-		}
+		places = apply.To(random.Perm(count)[:number], func(c int) float64 { return inner[(2*c+1)*len(inner)/(2*count)] })
 	default:
 		return nil, fmt.Errorf("autoregressions are not drawn: Zellner's prior refers to the series itself; want a polynomial or a spline")
 	}

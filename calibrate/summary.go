@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"gonum.org/v1/gonum/stat"
+
+	"github.com/transdim/vti/internal/apply"
 )
 
 // SummaryFile is the name of the summary in the directory of a study.
@@ -104,19 +106,11 @@ func Summarize(source Source, cfg Config, replicates []*Replicate) *Summary {
 		}
 		if wrong := r.Wrong(); len(wrong) > 0 {
 			slices.SortStableFunc(wrong, func(a, b Comparison) int { return cmp.Compare(math.Abs(b.Error()), math.Abs(a.Error())) })
-			one := Wrong{Number: r.Number, About: r.About, Command: r.Command, Repeat: r.Repeat}
-			for _, c := range wrong {
-				one.What = append(one.What, c.String())
-			}
-			s.Wrong = append(s.Wrong, one)
+			s.Wrong = append(s.Wrong, Wrong{Number: r.Number, About: r.About, What: apply.To(wrong, Comparison.String), Command: r.Command, Repeat: r.Repeat})
 		}
 	}
-	for _, kind := range slices.Sorted(maps.Keys(ranks)) {
-		s.Uniformity = append(s.Uniformity, NewUniformity(kind, ranks[kind]))
-	}
-	for _, kind := range slices.Sorted(maps.Keys(events)) {
-		s.Reliability = append(s.Reliability, NewReliability(kind, events[kind]))
-	}
+	s.Uniformity = apply.To(slices.Sorted(maps.Keys(ranks)), func(kind string) *Uniformity { return NewUniformity(kind, ranks[kind]) })
+	s.Reliability = apply.To(slices.Sorted(maps.Keys(events)), func(kind string) *Reliability { return NewReliability(kind, events[kind]) })
 	s.Scores = scores(replicates)
 	return s
 }
