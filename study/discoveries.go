@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/transdim/vti/internal/apply"
 	"github.com/transdim/vti/internal/columnar"
 	"github.com/transdim/vti/internal/english"
 	"github.com/transdim/vti/internal/picture"
@@ -201,10 +202,7 @@ func (d *Discoveries) ratePicture() *picture.Picture {
 	}
 	f := picture.NewFrame(p, picture.Scale{Min: 0, Max: float64(most)}, picture.Scale{Min: 0, Max: top}, "discoveries, the most probable first", "share that is false")
 	curve := func(shares []float64, ink picture.Ink, dashed bool) {
-		var points []picture.Point
-		for i, share := range shares {
-			points = append(points, f.At(float64(i+1), share))
-		}
+		points := apply.UpTo(len(shares), func(i int) picture.Point { return f.At(float64(i+1), shares[i]) })
 		f.Line(points, 1.2, ink, picture.Style{Dashed: dashed})
 	}
 	curve(expected, picture.First, false)

@@ -33,16 +33,15 @@
 //	store.go       directories of tasks: looking, publishing, reading
 //	record.go      the answer of a task, and its cost
 //	attempt.go     one task in a child process, tried again after a crash
-//	process*.go    child processes that end with their parent, and their costs
-//	peak.go        the largest memory of a task, as it reports it
+//	process*.go    child processes that end with their parent, and their costs, with the largest
+//	               memory as they report it
 //	run.go         many tasks at once
 //	estimate.go    pilot tasks, and the expected cost of the rest
 //	status.go      numbers of tasks that are done, failed and missing
 //	collect.go     tables of the answers of all tasks
 //	survey.go      an overview: how tasks ended, their times, distributions of answers
 //	flatten.go     answers in JSON as scalars and rows
-//	spool.go       rows whose columns are not known yet
-//	parquet.go     Parquet files of rows
+//	spool.go       Parquet files of rows whose columns are not known at first
 //	discoveries.go predictors over all responses, by their false discovery rate
 //	eqtl.go        a simulated study of expression
 //	submit.go      a study as the elements of an array job

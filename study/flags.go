@@ -30,15 +30,11 @@ func arguments(settings []Setting) (args []string) {
 }
 
 // texts returns the text of a value on the command line, or the texts of the elements of a list.
-func texts(value any) (all []string) {
-	list, isList := value.([]any)
-	if !isList {
-		return []string{asText(value)}
+func texts(value any) []string {
+	if list, isList := value.([]any); isList {
+		return slices.Concat(apply.To(list, texts)...)
 	}
-	for _, element := range list {
-		all = append(all, texts(element)...)
-	}
-	return all
+	return []string{asText(value)}
 }
 
 // checkValue returns an error for values that no flag can have, such as a date.

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/transdim/vti/internal/apply"
 	"github.com/transdim/vti/internal/stream"
 )
 
@@ -135,10 +136,8 @@ func newSimulated(s *Simulation) (source, error) {
 func (s *simulated) count() int { return s.seeds * s.grid.count() }
 
 // item returns the settings of the design and the seed of table i. The seed changes fastest.
-func (s *simulated) item(i int) (settings []Setting) {
-	for _, setting := range s.grid.at(i / s.seeds) {
-		settings = append(settings, Setting{"simulate." + setting.Name, setting.Value})
-	}
+func (s *simulated) item(i int) []Setting {
+	settings := apply.To(s.grid.at(i/s.seeds), func(of Setting) Setting { return Setting{"simulate." + of.Name, of.Value} })
 	return append(settings, Setting{"data_seed", int64(i % s.seeds)})
 }
 
