@@ -1,9 +1,12 @@
 package changepoint
 
 import (
+	"github.com/transdim/vti/internal/apply"
 	"github.com/transdim/vti/internal/draws"
 	"github.com/transdim/vti/internal/report"
 	"github.com/transdim/vti/run"
+
+	"slices"
 )
 
 // Names of the files that a run writes in addition to the files of every run.
@@ -30,10 +33,7 @@ func (r *Result) write(dir string) error {
 // by place and by segment; a draw with k changes fills the columns of the first k places and of the
 // first k+1 segments. The log density of a draw has the levels integrated out.
 func (post *Posterior) writeDraws(dir string, list []draw, seed uint64) error {
-	most := 0
-	for _, d := range list {
-		most = max(most, len(d.places))
-	}
+	most := slices.Max(apply.To(list, func(d draw) int { return len(d.places) }))
 	p := post.problem
 	out := &draws.Draws{Header: draws.Header{Kind: draws.IID, Cards: []int{len(post.Probabilities)}, Sites: []string{"changes"}, DensityScale: "working, levels integrated out", Seed: seed}}
 	logEvidence := post.LogEvidence - p.logJacobian()

@@ -52,9 +52,9 @@ func Run(ctx gocontext.Context, problem *Problem, cfg RunConfig) (*Result, error
 		Data:        DataSummary{Rows: problem.Rows(), Time: o.Time, Value: o.Value, Model: o.Kind.String(), From: Number(from), To: Number(to)},
 		LogEvidence: Number(post.LogEvidence), Expected: Number(post.Expected()), Certificate: post.certificate(),
 	}
-	for k, p := range post.Probabilities {
-		result.Counts = append(result.Counts, Count{k, Number(p), Number(post.LogEvidences[k])})
-	}
+	result.Counts = apply.UpTo(len(post.Probabilities), func(k int) Count {
+		return Count{k, Number(post.Probabilities[k]), Number(post.LogEvidences[k])}
+	})
 	for i, p := range post.Anywhere() {
 		low, high := post.interval(i + 1)
 		result.Curve = append(result.Curve, CurvePoint{Number(low), Number(high), Number(p)})

@@ -62,10 +62,7 @@ const storedDraws = 10_000
 // components uses the columns of components 1 to k.
 func (s *Sample) writeDraws(dir string, seed uint64) error {
 	p, list := s.problem, thinned(s.draws, storedDraws)
-	most := 0
-	for _, d := range list {
-		most = max(most, d.state.size())
-	}
+	most := slices.Max(apply.To(list, func(d kept) int { return d.state.size() }))
 	out := &draws.Draws{Header: draws.Header{Kind: draws.Chains, Cards: []int{p.Options.MaxComponents + 1}, Sites: []string{"components"}, DensityScale: "working", Seed: seed}}
 	for _, d := range list {
 		out.LogP, out.Chain, out.Codes = append(out.LogP, d.logP), append(out.Chain, int32(d.chain+1)), append(out.Codes, int32(d.state.size()))

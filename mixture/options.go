@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"math"
 	"slices"
+
+	"github.com/transdim/vti/run"
 )
 
 // Options sets the columns and the priors, which are the priors of Richardson and Green (1997,
@@ -101,4 +103,12 @@ func (o Options) withDefaults() (Options, error) {
 		return o, errors.New("priors: want positive numbers")
 	}
 	return o, nil
+}
+
+// Record holds all settings of a run.
+type Record struct {
+	run.Asked[Options]
+	// Sweeps and Error are the fields of SampleConfig with these names.
+	Sweeps int     `json:"sweeps,omitempty"`
+	Error  float64 `json:"error,omitempty"`
 }

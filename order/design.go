@@ -6,6 +6,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/transdim/vti/internal/apply"
 	"github.com/transdim/vti/internal/dense"
 	"github.com/transdim/vti/internal/logsum"
 	"github.com/transdim/vti/varsel/exact"
@@ -80,10 +81,7 @@ func (d *design) newFit(columns []int, scale float64) (*fit, error) {
 	if !(d.total > leastRest*scale) {
 		return nil, errExact
 	}
-	n, reduced := len(d.y), make([][]float64, len(columns))
-	for k, j := range columns {
-		reduced[k] = mat.Col(nil, j, d.reduced)
-	}
+	n, reduced := len(d.y), apply.To(columns, func(j int) []float64 { return mat.Col(nil, j, d.reduced) })
 	rows, last := d.reduced.Dims()
 	g, err := exact.NewGPrior(exact.Slab{Kind: exact.FixedG, G: float64(n)}, reduced, make([]bool, len(columns)), mat.Col(nil, last-1, d.reduced), n-1-rows, 0, 0)
 	// The factorisation fails if columns are linear combinations of others, as for periodic series.

@@ -57,9 +57,9 @@ func Run(ctx gocontext.Context, problem *Problem, cfg RunConfig) (*Result, error
 		r.UnitRoot = new(Number(post.unitRoot))
 	}
 	if post.knots != nil {
-		for j, probability := range post.knots.inclusion {
-			r.Knots = append(r.Knots, Knot{Number(problem.knots.places[j]), Number(probability)})
-		}
+		r.Knots = apply.UpTo(len(problem.knots.places), func(j int) Knot {
+			return Knot{Number(problem.knots.places[j]), Number(post.knots.inclusion[j])}
+		})
 	}
 	if o.Kind != Autoregression {
 		r.Curve = post.curve()
