@@ -6,6 +6,8 @@ import (
 	"strconv"
 
 	"github.com/transdim/vti/internal/stream"
+
+	"gonum.org/v1/gonum/floats"
 )
 
 // CheckFile is the name of the file that the command "vti check" writes to the directory of a run.
@@ -66,13 +68,8 @@ func Calibrate(loo *LOO, spike []float64, seed uint64) *Calibration {
 		c.Histogram[min(histogramBins-1, int(p*histogramBins))]++
 	}
 	for _, level := range calibrationLevels {
-		inside := 0.0
-		for _, p := range pit {
-			if math.Abs(p-0.5) <= level/2 {
-				inside++
-			}
-		}
-		c.Intervals = append(c.Intervals, Interval{Number(level), Number(inside / n), Number(math.Sqrt(level * (1 - level) / n))})
+		inside := floats.Count(func(p float64) bool { return math.Abs(p-0.5) <= level/2 }, pit)
+		c.Intervals = append(c.Intervals, Interval{Number(level), Number(float64(inside) / n), Number(math.Sqrt(level * (1 - level) / n))})
 	}
 	slices.Sort(pit)
 	distance := 0.0

@@ -172,14 +172,11 @@ func newGrid(seen *table.Table, variables []Variable, axes, fixed []*axis, overD
 		}
 		chosen[a.column.Name] = true
 	}
-	g := &grid{each: 1}
+	g := &grid{each: 1, held: apply.To(fixed, func(a *axis) Held { return Held{a.column.Name, a.texts[0]} })}
 	g.cells = apply.To(combinations(axes), func(values []int) []string {
 		return apply.UpTo(len(axes), func(i int) string { return axes[i].texts[values[i]] })
 	})
 	var others []*axis // labels whose levels are combined, and means of numbers
-	for _, a := range fixed {
-		g.held = append(g.held, Held{a.column.Name, a.texts[0]})
-	}
 	for _, v := range variables {
 		if chosen[v.Name] {
 			continue
