@@ -20,10 +20,8 @@ func (in *RegressionInput) responsesOf(y []float64) (list []*response) {
 			continue
 		}
 		r := one
-		r.name, r.y, r.kind, r.category, r.order = one.name+" = "+name, make([]float64, len(y)), Binary, k, order
-		for i, v := range y {
-			r.y[i] = indicator(v, k)
-		}
+		r.name, r.kind, r.category, r.order = one.name+" = "+name, Binary, k, order
+		r.y = apply.To(y, func(v float64) float64 { return indicator(v, k) })
 		list = append(list, &r)
 	}
 	return list

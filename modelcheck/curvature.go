@@ -9,6 +9,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/stat"
 
+	"github.com/transdim/vti/internal/apply"
 	"github.com/transdim/vti/internal/distinct"
 	"github.com/transdim/vti/internal/kernel"
 	"github.com/transdim/vti/internal/rank"
@@ -166,10 +167,7 @@ func newShapes(r *response, columns []Column, sizes bool, stride int) *shapes {
 			}
 		}
 	}
-	s.values = make([]float64, 0, len(s.list)*len(s.rows))
-	for _, shape := range s.list {
-		s.values = append(s.values, shape.values...)
-	}
+	s.values = slices.Concat(apply.To(s.list, func(shape shape) []float64 { return shape.values })...)
 	samples := 2 * drawsAtOnce
 	s.clipped, s.unit = make([]float64, samples*len(s.rows)), make([]float64, samples)
 	s.plan = kernel.NewProductPlan[float64](kernel.Detect(), len(s.list), len(s.rows), samples, nil, nil)

@@ -61,10 +61,8 @@ func newFitting(kind Kind, y []float64) *fitting {
 	for i := 0; i < len(y); i += step {
 		f.kept = append(f.kept, i)
 	}
-	f.mean, f.replicates = make([]float64, len(f.kept)), make([][]float64, len(f.kept))
-	for k := range f.replicates {
-		f.replicates[k] = make([]float64, 0, MinDraws)
-	}
+	f.mean = make([]float64, len(f.kept))
+	f.replicates = apply.UpTo(len(f.kept), func(int) []float64 { return make([]float64, 0, MinDraws) })
 	f.edges = binEdges(kind, y)
 	f.counts = make([][]float64, max(0, len(f.edges)-1))
 	return f

@@ -94,11 +94,7 @@ func fewValues(c Column, remedies Remedies) []Finding {
 	}
 	sorted := slices.Sorted(slices.Values(c.Values))
 	count := len(slices.Compact(sorted))
-	integers, negative := true, false
-	for _, v := range sorted[:count] {
-		integers = integers && v == math.Trunc(v)
-		negative = negative || v < 0
-	}
+	integers := !slices.ContainsFunc(sorted[:count], func(v float64) bool { return v != math.Trunc(v) })
 	f := Finding{Where: "column " + c.Name, Statistic: Number(count), P: Number(math.NaN()), Verdict: Questionable}
 	switch {
 	case count == 2:
@@ -107,7 +103,7 @@ func fewValues(c Column, remedies Remedies) []Finding {
 	case count <= 5 && integers:
 		f.What = fmt.Sprintf("few values: %s takes only %d integers, and the model has continuous noise", c.Name, count)
 		f.Advice = cmp.Or(remedies.Categories, "a model for ordered categories")
-		if !negative {
+		if sorted[0] >= 0 {
 			f.Advice += " or " + cmp.Or(remedies.Counts, "a model for counts")
 		}
 	default:
