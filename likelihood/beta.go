@@ -69,47 +69,35 @@ func (beta) LogKernelAt(y, eta, precision float64) float64 {
 	return precision*fit + (logMean+logRest+logPrecision)/2 + stirlingRestAt(precision) - logCountRestAt(logMean+logPrecision) - logCountRestAt(logRest+logPrecision)
 }
 
-// sumKernels computes the exponentials and logarithms of all rows together.
-func (beta) sumKernels(y, times, eta []float64, precision float64, sums []float64) {
+// kernels computes the terms of the precision once.
+func (beta) kernels(y, eta []float64, precision float64, kernels []float64) {
 	n, logPrecision, ofPrecision := len(y), math.Log(precision), math.Log(precision)/2+stirlingRestAt(precision)
-	withBuffer(8*n, func(work []float64) {
-		logY, logOne := work[:n], work[n:2*n]
-		logMean, logRest, counts, work := work[2*n:3*n], work[3*n:4*n], work[4*n:5*n], work[5*n:]
+	withBuffer(7*n, func(work []float64) {
+		logY, logOne, logMean, logRest, counts, work := work[:n], work[n:2*n], work[2*n:3*n], work[3*n:4*n], work[4*n:5*n], work[5*n:]
 		logShares(logY, logOne, y)
-		// rests subtracts logCountRestAt of each log share + log φ from fit
-		rests := func(fit, logShare []float64) {
+		for i, x := range eta {
+			counts[i] = -math.Abs(x)
+		}
+		vectors.Exp(counts, counts) // q = exp −|η|
+		vectors.Log1p(logRest, counts)
+		for i, x := range eta {
+			q, log := counts[i], logRest[i]
+			mean, rest := 1/(1+q), q/(1+q)
+			if x < 0 {
+				mean, rest = rest, mean
+			}
+			logMean[i], logRest[i] = min(x, 0)-log, -max(x, 0)-log
+			kernels[i] = precision*(mean*(logY[i]-logMean[i])+rest*(logOne[i]-logRest[i])) + (logMean[i]+logRest[i])/2 + ofPrecision
+		}
+		for _, logShare := range [][]float64{logMean, logRest} { // subtracts logCountRestAt
 			vectors.AddScalar(counts, logShare, logPrecision)
 			for i, v := range counts {
-				fit[i] += min(v-leastLogCount, 0) / 2
+				kernels[i] += min(v-leastLogCount, 0) / 2
 			}
 			vectors.MaxScalar(counts, counts, leastLogCount)
 			vectors.Exp(counts, counts)
-			stirlingRests(counts, counts, work[n:])
-			vectors.Sub(fit, fit, counts)
-		}
-		for k := range sums {
-			fit := work[:n]
-			for i, x := range eta[k*n : (k+1)*n] {
-				counts[i] = -math.Abs(x)
-			}
-			vectors.Exp(counts, counts) // q = exp −|η|
-			vectors.Log1p(logRest, counts)
-			for i, x := range eta[k*n : (k+1)*n] {
-				q := counts[i]
-				mean, rest := 1/(1+q), q/(1+q)
-				if x < 0 {
-					mean, rest = rest, mean
-				}
-				log := logRest[i]
-				logMean[i], logRest[i] = min(x, 0)-log, -max(x, 0)-log
-				fit[i] = precision*(mean*(logY[i]-logMean[i])+rest*(logOne[i]-logRest[i])) + (logMean[i]+logRest[i])/2 + ofPrecision
-			}
-			rests(fit, logMean)
-			rests(fit, logRest)
-			sums[k] = 0
-			for i, v := range fit {
-				sums[k] += timesOf(times, i) * v
-			}
+			stirlingRests(counts, counts, work)
+			vectors.Sub(kernels, kernels, counts)
 		}
 	})
 }

@@ -18,7 +18,6 @@
 //
 //	likelihood.go  the interface, and sums over rows
 //	vectors.go     kernels and slopes of many rows at once
-//	columns.go     densities of many predictors at once
 //	augmented.go   latent precisions given which a response is Gaussian
 //	kind.go        the table: names, links, valid responses
 //	link.go        links between η and the mean of y

@@ -25,19 +25,15 @@ func (gamma) LogKernelAt(y, eta, shape float64) float64 {
 	return shape*(ratio-cappedExpm1At(ratio)) + math.Log(shape)/2 - stirlingRestAt(shape)
 }
 
-// sumKernels computes the terms of the shape once, and the exponentials of all rows in one call.
-func (gamma) sumKernels(y, times, eta []float64, shape float64, sums []float64) {
-	n, ofShape := len(y), math.Log(shape)/2-stirlingRestAt(shape)
-	withBuffer(3*n, func(work []float64) {
-		logs, ratio, growth := work[:n], work[n:2*n], work[2*n:]
-		vectors.Log(logs, y)
-		for k := range sums {
-			vectors.Sub(ratio, logs, eta[k*n:(k+1)*n])
-			cappedExpm1s(growth, ratio)
-			sums[k] = 0
-			for i, x := range ratio {
-				sums[k] += timesOf(times, i) * (shape*(x-growth[i]) + ofShape)
-			}
+// kernels computes the terms of the shape once.
+func (gamma) kernels(y, eta []float64, shape float64, kernels []float64) {
+	ofShape := math.Log(shape)/2 - stirlingRestAt(shape)
+	withBuffer(len(y), func(growth []float64) {
+		vectors.Log(kernels, y)
+		vectors.Sub(kernels, kernels, eta)
+		cappedExpm1s(growth, kernels)
+		for i, ratio := range kernels {
+			kernels[i] = shape*(ratio-growth[i]) + ofShape
 		}
 	})
 }

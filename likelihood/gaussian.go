@@ -19,6 +19,14 @@ func (gaussian) LogKernelAt(y, eta, scale float64) float64 {
 	return -r*r/2 - math.Log(scale)
 }
 
+func (gaussian) kernels(y, eta []float64, scale float64, kernels []float64) {
+	inverse, logScale := 1/scale, math.Log(scale)
+	for i, x := range eta {
+		r := (y[i] - x) * inverse
+		kernels[i] = -r*r/2 - logScale
+	}
+}
+
 func (gaussian) LogConstant(float64) float64 { return -halfLog2Pi }
 
 func (gaussian) NewtonAt(y, eta, scale float64) (slope, curvature float64) {

@@ -56,46 +56,39 @@ func (negativeBinomial) fixed(terms, y []float64, shape float64, work []float64)
 	}
 }
 
-// sumKernels computes the terms without η once, or once for each count if there are fewer counts
-// than rows, and the exponentials and logarithms of all rows together.
-func (l negativeBinomial) sumKernels(y, times, eta []float64, shape float64, sums []float64) {
+// kernels computes the terms without η once for each count, if there are fewer counts than rows.
+func (l negativeBinomial) kernels(y, eta []float64, shape float64, kernels []float64) {
 	n, most := len(y), max(vectors.MaxOf(y), 0)
 	withBuffer(5*n, func(work []float64) {
-		logs, fixed, change, rate := work[:n], work[n:2*n], work[2*n:3*n], work[3*n:4*n]
+		logs, change, rate := work[:n], work[n:2*n], work[2*n:3*n]
 		if most < float64(n) {
 			counts := logs[:int(most)+1]
 			for k := range counts {
 				counts[k] = float64(k)
 			}
-			l.fixed(counts, counts, shape, work[2*n:])
+			l.fixed(counts, counts, shape, work[n:])
 			for i, v := range y {
-				fixed[i] = counts[int(v)]
+				kernels[i] = counts[int(v)]
 			}
 		} else {
-			l.fixed(fixed, y, shape, work[2*n:])
+			l.fixed(kernels, y, shape, work[n:])
 		}
 		vectors.MaxScalar(logs, y, 1)
 		vectors.Log(logs, logs)
-		for k := range sums {
-			x := eta[k*n : (k+1)*n]
-			vectors.Exp(rate, x)
-			for i, v := range y {
-				change[i] = (rate[i] - v) / (shape + v)
+		vectors.Exp(rate, eta)
+		for i, v := range y {
+			change[i] = (rate[i] - v) / (shape + v)
+		}
+		vectors.Log1p(change, change)
+		for i, v := range y {
+			total, log := shape+v, change[i] // φ + y and log((φ + μ)/(φ + y))
+			if log < -math.Ln2 {
+				log = math.Log((shape + rate[i]) / total) // here the change loses digits
 			}
-			vectors.Log1p(change, change)
-			sum := 0.0
-			for i, v := range y {
-				total, log := shape+v, change[i] // φ + y and log((φ + μ)/(φ + y))
-				if log < -math.Ln2 {
-					log = math.Log((shape + rate[i]) / total) // here the change loses digits
-				}
-				kernel := v*(x[i]-logs[i]) - total*log + fixed[i]
-				if x[i] > mostLogRatio {
-					kernel = l.LogKernelAt(v, x[i], shape)
-				}
-				sum += timesOf(times, i) * kernel
+			kernels[i] += v*(eta[i]-logs[i]) - total*log
+			if eta[i] > mostLogRatio {
+				kernels[i] = l.LogKernelAt(v, eta[i], shape)
 			}
-			sums[k] = sum
 		}
 	})
 }

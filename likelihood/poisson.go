@@ -64,25 +64,15 @@ var logCounts = func() (logs [smallCount + 1]float64) {
 	return logs
 }()
 
-func (p poisson) sumKernels(y, times, eta []float64, _ float64, sums []float64) {
-	withBuffer(len(eta), func(rate []float64) {
-		vectors.Exp(rate, eta)
-		for k := range sums {
-			sum, rate := 0.0, rate[k*len(y):]
-			for i, x := range eta[k*len(y):][:len(y)] {
-				v, t := y[i], 1.0
-				if times != nil {
-					t = times[i]
-				}
-				if v > smallCount || x > mostLogRatio {
-					sum += t * p.LogKernelAt(v, x, 1)
-				} else {
-					sum += t * (v*(x-logCounts[int(v)]+1) - rate[i])
-				}
-			}
-			sums[k] = sum
+func (p poisson) kernels(y, eta []float64, _ float64, kernels []float64) {
+	vectors.Exp(kernels, eta)
+	for i, v := range y {
+		if x := eta[i]; v > smallCount || x > mostLogRatio {
+			kernels[i] = p.LogKernelAt(v, x, 1)
+		} else {
+			kernels[i] = v*(x-logCounts[int(v)]+1) - kernels[i]
 		}
-	})
+	}
 }
 
 // kernelOf returns LogKernelAt, given the rate exp η. In the loop of sumKernels a call of this

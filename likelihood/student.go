@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 
 	. "github.com/gomlx/gomlx/pkg/core/graph"
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/stat/distuv"
 
 	"github.com/transdim/vti/internal/logsum"
@@ -30,21 +31,31 @@ func (l student) LogKernelAt(y, eta, scale float64) float64 {
 	return -(l.degrees+1)/2*math.Log1p(r*r/l.degrees) - math.Log(scale)
 }
 
-// sumKernels computes the logarithms of all rows in one call.
+// mostFactor is a number whose eighth power is finite.
+const mostFactor = 1e38
+
+// sumKernels takes one logarithm of a product over eight rows, unless the product could overflow.
 func (l student) sumKernels(y, times, eta []float64, scale float64, sums []float64) {
-	logScale := math.Log(scale)
-	withBuffer(len(eta), func(work []float64) {
+	n, logScale := len(y), math.Log(scale)
+	withBuffer(n, func(work []float64) {
 		for k := range sums {
-			for i, x := range eta[k*len(y):][:len(y)] {
-				r := (y[i] - x) / scale
-				work[k*len(y)+i] = r * r / l.degrees
+			z := work
+			vectors.Sub(z, y, eta[k*n:(k+1)*n])
+			vectors.Mul(z, z, z)
+			vectors.MulScalar(z, z, 1/(l.degrees*scale*scale))
+			vectors.AddScalar(z, z, 1)
+			if times == nil && vectors.MaxOf(z) < mostFactor {
+				for range 3 {
+					first, second := z[:(len(z)+1)/2], z[(len(z)+1)/2:]
+					vectors.Mul(first[:len(second)], first[:len(second)], second)
+					z = first
+				}
 			}
-		}
-		vectors.Log1p(work, work)
-		for k := range sums {
-			sums[k] = 0
-			for i, log := range work[k*len(y):][:len(y)] {
-				sums[k] -= timesOf(times, i) * ((l.degrees+1)/2*log + logScale)
+			vectors.Log(z, z)
+			if times == nil {
+				sums[k] = -(l.degrees+1)/2*vectors.Sum(z) - float64(n)*logScale
+			} else {
+				sums[k] = -(l.degrees+1)/2*sumTimes(z, times) - floats.Sum(times)*logScale
 			}
 		}
 	})

@@ -75,23 +75,16 @@ func (l weibull) logHazards(u, y, eta []float64, parameter float64) (shape float
 	return shape
 }
 
-// sumKernels computes the terms of the shape once, and the exponentials of all rows in one call.
-func (l weibull) sumKernels(y, times, eta []float64, parameter float64, sums []float64) {
-	n := len(y)
-	withBuffer(2*n, func(work []float64) {
-		u, excess := work[:n], work[n:]
-		for k := range sums {
-			shape := l.logHazards(u, y, eta[k*n:(k+1)*n], parameter)
-			cappedExpm1s(excess, u)
-			sum, ended := 0.0, math.Log(shape)+1
-			for i, v := range excess {
-				v = -v - 1
-				if y[i] > 0 {
-					v += u[i] + ended
-				}
-				sum += timesOf(times, i) * v
+// kernels computes the terms of the shape once.
+func (l weibull) kernels(y, eta []float64, parameter float64, kernels []float64) {
+	withBuffer(len(y), func(u []float64) {
+		ended := math.Log(l.logHazards(u, y, eta, parameter)) + 1
+		cappedExpm1s(kernels, u)
+		for i, excess := range kernels {
+			kernels[i] = -excess - 1
+			if y[i] > 0 {
+				kernels[i] += u[i] + ended
 			}
-			sums[k] = sum
 		}
 	})
 }

@@ -35,7 +35,13 @@ func logProduct(q []float64) (sum float64) {
 	return sum + math.Log(product)
 }
 
-// kernelSummer is a Row that can sum the kernels of many rows faster than one by one. Its sums are
+// kernelRows is a Row that computes the kernels of many rows faster than one by one. It writes
+// LogKernelAt of every row to kernels [n].
+type kernelRows interface {
+	kernels(y, eta []float64, scale float64, kernels []float64)
+}
+
+// kernelSummer is a Row that sums kernels with fewer logarithms than there are rows. Its sums are
 // as in LogKernelSums.
 type kernelSummer interface {
 	sumKernels(y, times, eta []float64, scale float64, sums []float64)
@@ -51,11 +57,28 @@ func LogKernels(l Row, y, times, eta []float64, scale float64) float64 {
 // LogKernelSums writes the results of LogKernels for m sets of linear predictors eta [m, n] of the
 // same rows y [n] to sums [m]. times is [n] or nil.
 func LogKernelSums(l Row, y, times, eta []float64, scale float64, sums []float64) {
-	if s, ok := l.(kernelSummer); ok {
-		s.sumKernels(y, times, eta, scale, sums)
-	} else {
+	n := len(y)
+	switch l := l.(type) {
+	case kernelSummer:
+		l.sumKernels(y, times, eta, scale, sums)
+	case kernelRows:
+		withBuffer(n, func(kernels []float64) {
+			for k := range sums {
+				l.kernels(y, eta[k*n:(k+1)*n], scale, kernels)
+				sums[k] = sumTimes(kernels, times)
+			}
+		})
+	default:
 		sumEach(l, y, times, eta, scale, sums)
 	}
+}
+
+// sumTimes returns Σ_i t_i terms_i, with times as in LogKernels. It overwrites terms.
+func sumTimes(terms, times []float64) float64 {
+	if times != nil {
+		vectors.Mul(terms, terms, times)
+	}
+	return vectors.Sum(terms)
 }
 
 // sumEach does the same as LogKernelSums row by row.

@@ -24,26 +24,18 @@ func (zeroInflated) LogKernelAt(y, eta, odds float64) float64 {
 	return count - math.Log1p(odds)
 }
 
-// sumKernels computes the exponentials and logarithms of all rows together.
-func (zeroInflated) sumKernels(y, times, eta []float64, odds float64, sums []float64) {
-	n, total := len(y), math.Log1p(odds)
-	withBuffer(2*n, func(work []float64) {
-		rate, none := work[:n], work[n:]
-		for k := range sums {
-			x := eta[k*n : (k+1)*n]
-			vectors.Exp(rate, x)
-			noneOf(none, rate)
-			vectors.AddScalar(none, none, odds)
-			vectors.Log(none, none)
-			sum := 0.0
-			for i, v := range y {
-				kernel := none[i]
-				if v > 0 {
-					kernel = poisson{}.kernelOf(v, x[i], rate[i])
-				}
-				sum += timesOf(times, i) * (kernel - total)
+func (zeroInflated) kernels(y, eta []float64, odds float64, kernels []float64) {
+	total := math.Log1p(odds)
+	withBuffer(len(y), func(rate []float64) {
+		vectors.Exp(rate, eta)
+		noneOf(kernels, rate)
+		vectors.AddScalar(kernels, kernels, odds)
+		vectors.Log(kernels, kernels) // of zeros
+		for i, v := range y {
+			if v > 0 {
+				kernels[i] = poisson{}.kernelOf(v, eta[i], rate[i])
 			}
-			sums[k] = sum
+			kernels[i] -= total
 		}
 	})
 }
@@ -134,24 +126,17 @@ func (hurdle) LogKernelAt(y, eta, odds float64) float64 {
 	return poisson{}.LogKernelAt(y, eta, 1) - logSome - math.Log1p(odds)
 }
 
-// sumKernels computes the exponentials and logarithms of all rows together.
-func (hurdle) sumKernels(y, times, eta []float64, odds float64, sums []float64) {
-	n, zero, total := len(y), math.Log(odds), math.Log1p(odds)
-	withBuffer(2*n, func(work []float64) {
-		rate, logSome := work[:n], work[n:]
-		for k := range sums {
-			x := eta[k*n : (k+1)*n]
-			ratesAndSome(rate, logSome, x)
-			vectors.Log(logSome, logSome)
-			sum := 0.0
-			for i, v := range y {
-				kernel := zero
-				if v > 0 {
-					kernel = poisson{}.kernelOf(v, x[i], rate[i]) - logSome[i] - min(x[i]-leastLogRate, 0)
-				}
-				sum += timesOf(times, i) * (kernel - total)
+func (hurdle) kernels(y, eta []float64, odds float64, kernels []float64) {
+	zero, total := math.Log(odds), math.Log1p(odds)
+	withBuffer(2*len(y), func(work []float64) {
+		rate, logSome := work[:len(y)], work[len(y):]
+		ratesAndSome(rate, logSome, eta)
+		vectors.Log(logSome, logSome)
+		for i, v := range y {
+			kernels[i] = zero - total
+			if v > 0 {
+				kernels[i] = poisson{}.kernelOf(v, eta[i], rate[i]) - logSome[i] - min(eta[i]-leastLogRate, 0) - total
 			}
-			sums[k] = sum
 		}
 	})
 }

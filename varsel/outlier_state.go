@@ -353,3 +353,12 @@ func (s *outlierState) Draw(random *rand.Rand, code []int32, theta []float64) (l
 	}
 	return logDensity, nil
 }
+
+// bit returns 1 for true and 0 for false. In the arrays of regression.Outliers, 1 is the index of
+// outliers and 0 of inliers.
+func bit(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}

@@ -47,18 +47,20 @@ func (r Responses) LogDensity(eta, logScale *Node) *Node {
 
 // LogDensityAt returns the same as LogDensity, computed in Go, for one eta [n] and noise scale.
 func (r Responses) LogDensityAt(eta []float64, scale float64) float64 {
-	sum := likelihood.LogDensityAt(r.Likelihood, r.Y, r.Times, eta, scale)
+	sum := r.LogKernels(eta, scale) + likelihood.LogConstants(r.Likelihood, r.Y, r.Times)
 	if r.More != 0 {
-		rest := -0.5*r.Residual/scale/scale - float64(r.More)*math.Log(scale)
-		sum += rest + float64(r.More)*r.LogConstant(0)
+		sum += float64(r.More) * r.LogConstant(0)
 	}
 	return sum
 }
 
-// LogKernels returns the part of the log density that depends on eta [n] and scale, for responses
-// that are not compressed.
+// LogKernels returns the part of the log density that depends on eta [n] and scale.
 func (r Responses) LogKernels(eta []float64, scale float64) float64 {
-	return likelihood.LogKernels(r.Likelihood, r.Y, r.Times, eta, scale)
+	sum := likelihood.LogKernels(r.Likelihood, r.Y, r.Times, eta, scale)
+	if r.More != 0 {
+		sum -= 0.5*r.Residual/scale/scale + float64(r.More)*math.Log(scale)
+	}
+	return sum
 }
 
 // Working returns positive weights w and responses ŷ such that −½ Σ w_i (η_i − ŷ_i)² has the same
