@@ -140,11 +140,10 @@ func (r *Result) reference() string {
 
 // estimates returns the posteriors of all single numbers, under distinct names.
 func (r *Result) estimates() []Summary {
-	list := slices.Concat(r.Effects, r.SDs, r.Cuts, r.Shares)
-	for _, v := range r.Varying {
-		list = append(list, Summary{Name: v.Group + " " + v.Level + ": " + v.Term, Mean: v.Mean, SD: v.SD})
-	}
-	return list
+	varying := apply.To(r.Varying, func(v LevelSummary) Summary {
+		return Summary{Name: v.Group + " " + v.Level + ": " + v.Term, Mean: v.Mean, SD: v.SD}
+	})
+	return slices.Concat(r.Effects, r.SDs, r.Cuts, r.Shares, varying)
 }
 
 func pairEstimates(a, b []Summary) []Estimates {

@@ -8,6 +8,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 
 	"github.com/transdim/vti/internal/apply"
+	"github.com/transdim/vti/internal/dense"
 	"github.com/transdim/vti/internal/distinct"
 	"github.com/transdim/vti/internal/logsum"
 )
@@ -52,6 +53,7 @@ type innerPoint struct {
 	memory   []float64   // working memory for the predictors of a level, at every node
 	slope    []float64   // working memory for slopes
 	curve    []float64   // working memory for curvatures
+	hessian  []float64   // working memory for the curvature of a level
 	terms    []float64   // working memory for the terms of the rule
 	u        [][]float64 // working memory for the nodes of the rule
 }
@@ -66,6 +68,7 @@ func (l *innerRule) point(factor [][]float64, response response) *innerPoint {
 	p.nodeRule = l.rules[len(p.active)]
 	p.memory, p.terms = make([]float64, l.r.planes*l.largest*len(p.nodes)), make([]float64, len(p.nodes))
 	p.slope, p.curve = make([]float64, l.r.planes*l.largest), make([]float64, l.r.curvatures()*l.largest)
+	p.hessian = make([]float64, mostPerLevel*mostPerLevel)
 	for i := range n {
 		z := l.r.inner.z.RawRowView(i)
 		for c := range q {
@@ -117,60 +120,14 @@ func (p *innerPoint) newtons(level int, far bool, eta, slope, curvature []float6
 // nodes of a rule is exponential in it.
 const mostPerLevel = 4
 
-// smallBlock is the lower triangle of a small symmetric matrix, or its Cholesky factor, row by row.
-type smallBlock [mostPerLevel * (mostPerLevel + 1) / 2]float64
-
-func (b *smallBlock) at(i, j int) *float64 { return &b[i*(i+1)/2+j] }
-
-func (b *smallBlock) row(i int) []float64 { return b[i*(i+1)/2:][:i+1] }
-
-func identityBlock(q int) (b smallBlock) {
+// identity returns the identity matrix [q·q] in the working memory of the curvature.
+func (p *innerPoint) identity(q int) []float64 {
+	hessian := p.hessian[:q*q]
+	clear(hessian)
 	for c := range q {
-		*b.at(c, c) = 1
+		hessian[c*q+c] = 1
 	}
-	return b
-}
-
-// factorize overwrites the matrix of q rows by its factor L, and returns log |L|. It returns false
-// if the matrix is not positive definite.
-func (b *smallBlock) factorize(q int) (logDiagonal float64, ok bool) {
-	for i := range q {
-		for j := range i + 1 {
-			sum := *b.at(i, j)
-			for k := range j {
-				sum -= *b.at(i, k) * *b.at(j, k)
-			}
-			if i != j {
-				*b.at(i, j) = sum / *b.at(j, j)
-				continue
-			}
-			if !(sum > 0) || math.IsInf(sum, 1) {
-				return 0, false
-			}
-			*b.at(i, i) = math.Sqrt(sum)
-			logDiagonal += math.Log(sum) / 2
-		}
-	}
-	return logDiagonal, true
-}
-
-// forward overwrites x by L⁻¹ x, for the Cholesky factor L in b, and backward by L⁻ᵀ x.
-func (b *smallBlock) forward(x []float64) {
-	for i := range x {
-		for k := range i {
-			x[i] -= *b.at(i, k) * x[k]
-		}
-		x[i] /= *b.at(i, i)
-	}
-}
-
-func (b *smallBlock) backward(x []float64) {
-	for i := len(x) - 1; i >= 0; i-- {
-		for k := i + 1; k < len(x); k++ {
-			x[i] -= *b.at(k, i) * x[k]
-		}
-		x[i] /= *b.at(i, i)
-	}
+	return hessian
 }
 
 // closeMode is the distance from the mode, in posterior standard deviations, at which the search
@@ -194,7 +151,7 @@ func (p *innerPoint) start(level int) []float64 {
 	if r.Frame.Response.Continuous() || r.unordered != nil {
 		return start
 	}
-	hessian := identityBlock(q)
+	hessian := p.identity(q)
 	for k, i := range p.members[level] {
 		eta, times := r.linearised(r.y[i]), 1.0
 		if p.times[level] != nil {
@@ -205,15 +162,15 @@ func (p *innerPoint) start(level int) []float64 {
 		for a, x := range unit {
 			start[a] += times * x * (slope + weight*(eta-p.eta[i]))
 			for b, z := range unit[:a+1] {
-				hessian.row(a)[b] += times * weight * x * z
+				hessian[a*q+b] += times * weight * x * z
 			}
 		}
 	}
-	if _, ok := hessian.factorize(q); !ok {
+	factor, ok := dense.Factorize(hessian, q, 0)
+	if !ok {
 		return make([]float64, q)
 	}
-	hessian.forward(start)
-	hessian.backward(start)
+	factor.Solve(start)
 	if !r.Frame.Response.HasUnit() && !(floats.Norm(start, math.Inf(1)) > farthestStart) {
 		clear(start)
 	}
@@ -239,8 +196,8 @@ func (p *innerPoint) predictors(rows []int, u, dst []float64) []float64 {
 }
 
 // climb moves the effects of a level, mode [q], to their posterior mode. It returns the factor L of
-// the precision at the mode and log |L|; ok is false if it finds no mode.
-func (p *innerPoint) climb(level int, mode []float64) (hessian smallBlock, logDiagonal float64, ok bool) {
+// the precision at the mode, which is valid until the next call; ok is false if it finds no mode.
+func (p *innerPoint) climb(level int, mode []float64) (factor dense.Factor, ok bool) {
 	rows, q, planes := p.members[level], len(mode), p.r.planes
 	columns := q / planes
 	// The log density of a time far below its mean is nearly linear: a Newton step from there ends
@@ -248,7 +205,7 @@ func (p *innerPoint) climb(level int, mode []float64) (hessian smallBlock, logDi
 	far := p.r.Frame.Response.HasUnit()
 	for step := 0; ; step++ {
 		var move [mostPerLevel]float64
-		hessian = identityBlock(q)
+		hessian := p.identity(q)
 		for c := range q {
 			move[c] = -mode[c]
 		}
@@ -260,7 +217,7 @@ func (p *innerPoint) climb(level int, mode []float64) (hessian smallBlock, logDi
 				for k, i := range rows {
 					unit := p.unit[i*columns:][:columns]
 					for a, x := range unit {
-						beside, row := unit, hessian.row(m*columns + a)[other*columns:]
+						beside, row := unit, hessian[(m*columns+a)*q+other*columns:]
 						if other == m {
 							move[m*columns+a] += slopes[k] * x
 							beside = unit[:a+1]
@@ -273,17 +230,17 @@ func (p *innerPoint) climb(level int, mode []float64) (hessian smallBlock, logDi
 				}
 			}
 		}
-		if logDiagonal, ok = hessian.factorize(q); !ok {
-			return hessian, logDiagonal, false
+		if factor, ok = dense.Factorize(hessian, q, 0); !ok {
+			return factor, false
 		}
-		hessian.forward(move[:q])
+		factor.SolveLower(move[:q])
 		decrement := dot(move[:q], move[:q])
-		hessian.backward(move[:q])
+		factor.SolveUpper(move[:q])
 		if nearMode := decrement < closeMode*closeMode; nearMode && far {
 			far = false
 			continue
 		} else if nearMode || step == mostModeSteps {
-			return hessian, logDiagonal, true
+			return factor, true
 		}
 		largest := 0.0
 		for _, i := range rows {
@@ -304,7 +261,7 @@ func (p *innerPoint) climb(level int, mode []float64) (hessian smallBlock, logDi
 // search for the mode starts at mode [q], which it overwrites.
 func (p *innerPoint) integral(level int, mode []float64) float64 {
 	rows, planes := p.members[level], p.r.planes
-	hessian, logDiagonal, ok := p.climb(level, mode)
+	factor, ok := p.climb(level, mode)
 	if !ok {
 		return math.NaN()
 	}
@@ -315,7 +272,7 @@ func (p *innerPoint) integral(level int, mode []float64) float64 {
 		for k, c := range p.active {
 			u[c] = math.Sqrt2 * t[k]
 		}
-		hessian.backward(u)
+		factor.SolveUpper(u)
 		for _, c := range p.active {
 			u[c] += mode[c]
 		}
@@ -326,7 +283,7 @@ func (p *innerPoint) integral(level int, mode []float64) float64 {
 		p.terms[k] += p.weight[k] - dot(u, u)/2
 	}
 	// The scale of u in t is √2^q / |L|, the normal density of u has (2π)^(−q/2).
-	return logsum.Of(p.terms) - logDiagonal + float64(len(p.active))*(math.Ln2/2-halfLog2Pi)
+	return logsum.Of(p.terms) - factor.LogDet()/2 + float64(len(p.active))*(math.Ln2/2-halfLog2Pi)
 }
 
 // effectCandidates is the number of normal draws from which the method draw picks the effects of a
@@ -341,7 +298,7 @@ const (
 // draws from a normal distribution around the mode.
 func (p *innerPoint) draw(level int, random *rand.Rand) (u []float64) {
 	mode := p.start(level)
-	factor, _, ok := p.climb(level, mode)
+	factor, ok := p.climb(level, mode)
 	best := math.Inf(-1)
 	if !ok {
 		return mode
@@ -353,7 +310,7 @@ func (p *innerPoint) draw(level int, random *rand.Rand) (u []float64) {
 			z[c] = random.NormFloat64()
 			candidate[c] = effectStretch * z[c]
 		}
-		factor.backward(candidate)
+		factor.SolveUpper(candidate)
 		floats.Add(candidate, mode)
 		value := p.response.logKernels(p.y[level], p.times[level], p.predictors(rows, candidate, p.memory)) + (dot(z, z)-dot(candidate, candidate))/2
 		// the largest sum of log weight and Gumbel noise gives a draw in proportion to weight
