@@ -97,10 +97,6 @@ func checkDots[T Float](f func(dst []T, a *T, stride int, x *T, n int)) func(dst
 	}
 }
 
-func checkColumns[T Float](f func(dst []T, a *T, rows int)) func(dst, a []T) {
-	return func(dst, a []T) { f(dst, unsafe.SliceData(a), rowLength(len(dst), len(a))) }
-}
-
 func checkSpread[T Float](f func(dst *T, a []T, n int)) func(dst, a []T) {
 	return func(dst, a []T) {
 		if n := rowLength(len(a), len(dst)); len(a) > 0 {

@@ -72,10 +72,7 @@ func portableVectors[T Float]() *Vectors[T] {
 		MaxRows: reduceRows(maxOf[T]),
 		MinRows: reduceRows(minOf[T]),
 
-		DotRows:    dotRows[T],
-		SumColumns: sumColumns[T],
-
-		SoftplusColumns: softplusColumns[T],
+		DotRows: dotRows[T],
 
 		Spread: spread[T],
 	}

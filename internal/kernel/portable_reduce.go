@@ -67,37 +67,6 @@ func reduceRows[T Float](f func(a []T) T) func(dst, a []T) {
 	}
 }
 
-// sumColumns implements [Vectors.SumColumns].
-func sumColumns[T Float](dst, a []T) {
-	rows, n := rowLength(len(dst), len(a)), len(dst)
-	for j := range dst {
-		var p [4]T
-		for i := range rows {
-			p[i%4] += a[i*n+j]
-		}
-		dst[j] += (p[0] + p[2]) + (p[1] + p[3])
-	}
-}
-
-// softplusColumns implements [Vectors.SoftplusColumns].
-func softplusColumns[T Float](dst, a []T) {
-	const factors = 1000 // a product of this many factors of at most 2 does not overflow
-	n := len(dst)
-	rows := rowLength(n, len(a))
-	for j := range dst {
-		sum, product := 0.0, 1.0
-		for i := range rows {
-			x := float64(a[i*n+j])
-			sum += max(x, 0)
-			product += product * math.Exp(-math.Abs(x))
-			if i%factors == factors-1 {
-				sum, product = sum+math.Log(product), 1
-			}
-		}
-		dst[j] += T(sum + math.Log(product))
-	}
-}
-
 // spread implements [Vectors.Spread].
 func spread[T Float](dst, a []T) {
 	n := rowLength(len(a), len(dst))

@@ -72,8 +72,6 @@ func useAVX2F32(v *Vectors[float32]) {
 	v.MaxRows = checkRows(maxRowsAVX2F32)
 	v.MinRows = checkRows(minRowsAVX2F32)
 	v.DotRows = checkDots(dotRowsAVX2F32)
-	v.SumColumns = checkColumns(sumColumnsAVX2F32)
-	v.SoftplusColumns = checkColumns(softplusColumnsAVX2F32)
 	v.Spread = checkSpread(spreadAVX2F32)
 	v.CopyRows = checkCopy(copyRowsAVX2F32)
 }
@@ -136,8 +134,6 @@ func useAVX512F32(v *Vectors[float32]) {
 	v.MaxRows = checkRows(maxRowsAVX512F32)
 	v.MinRows = checkRows(minRowsAVX512F32)
 	v.DotRows = checkDots(dotRowsAVX512F32)
-	v.SumColumns = checkColumns(sumColumnsAVX512F32)
-	v.SoftplusColumns = checkColumns(softplusColumnsAVX512F32)
 	v.Spread = checkSpread(spreadAVX512F32)
 	v.CopyRows = checkCopy(copyRowsAVX512F32)
 }
@@ -232,8 +228,6 @@ func useAVX2F64(v *Vectors[float64]) {
 	v.MaxRows = checkRows(maxRowsAVX2F64)
 	v.MinRows = checkRows(minRowsAVX2F64)
 	v.DotRows = checkDots(dotRowsAVX2F64)
-	v.SumColumns = checkColumns(sumColumnsAVX2F64)
-	v.SoftplusColumns = checkColumns(softplusColumnsAVX2F64)
 	v.Spread = checkSpread(spreadAVX2F64)
 	v.CopyRows = checkCopy(copyRowsAVX2F64)
 }
@@ -295,8 +289,6 @@ func useAVX512F64(v *Vectors[float64]) {
 	v.MaxRows = checkRows(maxRowsAVX512F64)
 	v.MinRows = checkRows(minRowsAVX512F64)
 	v.DotRows = checkDots(dotRowsAVX512F64)
-	v.SumColumns = checkColumns(sumColumnsAVX512F64)
-	v.SoftplusColumns = checkColumns(softplusColumnsAVX512F64)
 	v.Spread = checkSpread(spreadAVX512F64)
 	v.CopyRows = checkCopy(copyRowsAVX512F64)
 }

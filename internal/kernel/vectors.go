@@ -72,14 +72,6 @@ type Vectors[T Float] struct {
 	// order of Sum, rounded as in AddScaled. dst must not overlap a or x.
 	DotRows func(dst, a []T, stride int, x []T)
 
-	// dst[j] += Σ a[i*len(dst)+j] over the rows i of a. Row i is added to partial sum p[i mod 4],
-	// and then (p[0] + p[2]) + (p[1] + p[3]) to dst.
-	SumColumns func(dst, a []T)
-
-	// dst[j] += Σ log(1 + exp a[i*len(dst)+j]) over the rows i of a, with one logarithm for many
-	// rows. The error that a row adds is at most the error of rounding a number near 1.
-	SoftplusColumns func(dst, a []T)
-
 	// dst[i*n+j] = a[i] for 0 <= j < n, where len(dst) = n*len(a).
 	Spread func(dst, a []T)
 }

@@ -289,16 +289,6 @@ func minRowsAVX2F32(dst []float32, a *float32, n int)
 //go:noescape
 func dotRowsAVX2F32(dst []float32, a *float32, stride int, x *float32, n int)
 
-// sumColumnsAVX2F32 adds the rows to dst.
-//
-//go:noescape
-func sumColumnsAVX2F32(dst []float32, a *float32, rows int)
-
-// softplusColumnsAVX2F32 adds log(1 + exp a) of the rows to dst.
-//
-//go:noescape
-func softplusColumnsAVX2F32(dst []float32, a *float32, rows int)
-
 // addAVX2F64 computes dst = add(a, b).
 //
 //go:noescape
@@ -578,13 +568,3 @@ func minRowsAVX2F64(dst []float64, a *float64, n int)
 //
 //go:noescape
 func dotRowsAVX2F64(dst []float64, a *float64, stride int, x *float64, n int)
-
-// sumColumnsAVX2F64 adds the rows to dst.
-//
-//go:noescape
-func sumColumnsAVX2F64(dst []float64, a *float64, rows int)
-
-// softplusColumnsAVX2F64 adds log(1 + exp a) of the rows to dst.
-//
-//go:noescape
-func softplusColumnsAVX2F64(dst []float64, a *float64, rows int)

@@ -284,16 +284,6 @@ func minRowsAVX512F32(dst []float32, a *float32, n int)
 //go:noescape
 func dotRowsAVX512F32(dst []float32, a *float32, stride int, x *float32, n int)
 
-// sumColumnsAVX512F32 adds the rows to dst.
-//
-//go:noescape
-func sumColumnsAVX512F32(dst []float32, a *float32, rows int)
-
-// softplusColumnsAVX512F32 adds log(1 + exp a) of the rows to dst.
-//
-//go:noescape
-func softplusColumnsAVX512F32(dst []float32, a *float32, rows int)
-
 // addAVX512F64 computes dst = add(a, b).
 //
 //go:noescape
@@ -568,13 +558,3 @@ func minRowsAVX512F64(dst []float64, a *float64, n int)
 //
 //go:noescape
 func dotRowsAVX512F64(dst []float64, a *float64, stride int, x *float64, n int)
-
-// sumColumnsAVX512F64 adds the rows to dst.
-//
-//go:noescape
-func sumColumnsAVX512F64(dst []float64, a *float64, rows int)
-
-// softplusColumnsAVX512F64 adds log(1 + exp a) of the rows to dst.
-//
-//go:noescape
-func softplusColumnsAVX512F64(dst []float64, a *float64, rows int)

@@ -35,8 +35,6 @@ func vectors(isa isa) func(*build.Context) {
 			m.copyRows()
 			m.reductions()
 			m.dotRows()
-			m.sumColumns()
-			m.softplusColumns()
 		})
 	}
 }

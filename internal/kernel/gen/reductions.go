@@ -191,67 +191,6 @@ func (m *machine) combineLanes(x vec, single, double emit) reg.Register {
 	return low
 }
 
-// columnPartials is the number of partial sums of each column in Vectors.SumColumns.
-const columnPartials = 4
-
-// eachColumns generates a kernel that adds something about every column of a to dst. It takes one
-// vector of columns after the other. The argument add emits the code for some lanes of a vector: it
-// may change from, the address in the first row, and rows, the number of rows.
-func (m *machine) eachColumns(name, doc string, add func(lanes mask, dst, from, stride, rows gp)) {
-	m.function(name, doc, "(dst []T, a *T, rows int)")
-	dst, n := m.slice("dst")
-	a, stride := m.param("a"), m.GP64()
-	m.MOVQ(n, stride)
-	m.IMUL3Q(number(m.size), stride, stride)
-	m.Label("columns")
-	m.TESTQ(n, n)
-	m.JLE(jump("done"))
-	lanes := m.firstLanes(n)
-	add(lanes, dst, m.copyOf(a), stride, m.param("rows"))
-	m.ADDQ(number(m.bytes), dst)
-	m.ADDQ(number(m.bytes), a)
-	m.SUBQ(number(m.lanes()), n)
-	m.JMP(jump("columns"))
-	m.Label("done")
-	m.end()
-}
-
-// sumColumns generates SumColumns.
-func (m *machine) sumColumns() {
-	m.eachColumns("sumColumns", "adds the rows to dst.", func(lanes mask, dst, from, stride, rows gp) {
-		partial := make([]vec, columnPartials)
-		for i := range partial {
-			partial[i] = m.zero()
-		}
-		add := func(to vec) {
-			x := m.reg()
-			m.loadLanes(m.at(from, 0), lanes, x)
-			m.do(m.VADDPS, m.VADDPD, x, to, to)
-			m.ADDQ(stride, from)
-		}
-		m.Label("rows")
-		m.CMPQ(rows, number(columnPartials))
-		m.JLT(jump("rest"))
-		for _, p := range partial {
-			add(p)
-		}
-		m.SUBQ(number(columnPartials), rows)
-		m.JMP(jump("rows"))
-		m.Label("rest")
-		for _, p := range partial[:columnPartials-1] {
-			m.TESTQ(rows, rows)
-			m.JLE(jump("store"))
-			add(p)
-			m.DECQ(rows)
-		}
-		m.Label("store")
-		m.addHalves(partial)
-		x := m.reg()
-		m.loadLanes(m.at(dst, 0), lanes, x)
-		m.storeLanes(m.add(x, partial[0]), lanes, m.at(dst, 0))
-	})
-}
-
 // addHalves adds the second half of some vectors to the first half until the first holds their sum.
 func (m *machine) addHalves(partial []vec) {
 	for half := len(partial) / 2; half > 0; half /= 2 {
@@ -260,37 +199,3 @@ func (m *machine) addHalves(partial []vec) {
 		}
 	}
 }
-
-// softplusColumns generates SoftplusColumns. It uses log(1 + exp x) = max(x, 0) + log(1 +
-// exp(-|x|)). The factors 1 + exp(-|x|), which are at most 2, of productFactors rows are multiplied
-// before one logarithm is taken of the product.
-func (m *machine) softplusColumns() {
-	m.eachColumns("softplusColumns", "adds log(1 + exp a) of the rows to dst.", func(lanes mask, dst, from, stride, rows gp) {
-		sum, product := m.reg(), m.vector(num(1))
-		m.loadLanes(m.at(dst, 0), lanes, sum)
-		factors := m.GP64()
-		m.MOVQ(number(m.productFactors()), factors)
-
-		m.Label("rows")
-		m.TESTQ(rows, rows)
-		m.JLE(jump("store"))
-		x := m.reg()
-		m.loadLanes(m.at(from, 0), lanes, x)
-		m.ADDQ(stride, from)
-		m.do(m.VADDPS, m.VADDPD, m.max(num(0), x), sum, sum)
-		m.addMul(product, product, m.exp(m.or(x, m.signBit())))
-		m.DECQ(rows)
-		m.DECQ(factors)
-		m.JNZ(jump("rows"))
-		m.do(m.VADDPS, m.VADDPD, m.log(product), sum, sum)
-		m.move(m.vector(num(1)), product)
-		m.MOVQ(number(m.productFactors()), factors)
-		m.JMP(jump("rows"))
-
-		m.Label("store")
-		m.storeLanes(m.add(sum, m.log(product)), lanes, m.at(dst, 0))
-	})
-}
-
-// productFactors returns a number of factors of at most 2 whose product does not overflow.
-func (m *machine) productFactors() int { return either(m, 100, 1000) }

@@ -65,8 +65,6 @@ func vectorTable(text *bytes.Buffer, m *machine) {
 		assign(field, "checkRows")
 	}
 	assign("DotRows", "checkDots")
-	assign("SumColumns", "checkColumns")
-	assign("SoftplusColumns", "checkColumns")
 	assign("Spread", "checkSpread")
 	assign("CopyRows", "checkCopy")
 }
