@@ -57,15 +57,14 @@ const (
 func Parameters(p *score.Problem, ctx gocontext.Context, posterior score.Mixture, sources score.ParameterSources, exact EdgeMoments, graphs float64, seed uint64) (list []Parameter, err error) {
 	nodes := p.Data.Nodes()
 	probabilities, ofNodes := posterior.Edges(nodes), posterior.OfNodes(nodes)
-	effects := make([][]*Parameter, nodes) // by effect and cause
+	effects := apply.UpTo(nodes, func(int) []*Parameter { return make([]*Parameter, nodes) }) // by cause and effect
 	err = parallel.For(ctx, nodes, func(j int) error {
 		random := stream.Rand(seed, "parameters/"+p.Data.Names[j])
 		source := sources(random)
-		effects[j] = make([]*Parameter, nodes)
 		for i := range nodes {
 			if probability := probabilities[i][j]; probability >= leastParameter {
 				families := posterior.Draws(random, posterior.With(i, ofNodes[j]))
-				effects[j][i] = parameterOf(p, dgraph.Edge{From: i, To: j}, probability, graphs, exact, posterior.SE, func() (family int, theta []float64, island int) {
+				effects[i][j] = parameterOf(p, dgraph.Edge{From: i, To: j}, probability, graphs, exact, posterior.SE, func() (family int, theta []float64, island int) {
 					family = families()
 					theta, island = source(family)
 					return family, theta, island
@@ -77,11 +76,9 @@ func Parameters(p *score.Problem, ctx gocontext.Context, posterior score.Mixture
 	if err != nil {
 		return nil, fmt.Errorf("stopped while summarising mechanisms: %w", err)
 	}
-	for i := range nodes {
-		for j := range nodes {
-			if effect := effects[j][i]; effect != nil {
-				list = append(list, *effect)
-			}
+	for _, effect := range slices.Concat(effects...) {
+		if effect != nil {
+			list = append(list, *effect)
 		}
 	}
 	return list, nil
@@ -138,21 +135,17 @@ func ExactMoments(p *score.Problem, posterior score.Mixture) EdgeMoments {
 		return nil
 	}
 	type moments struct{ means, variances []float64 }
-	known := apply.UpTo(p.Data.Nodes(), func(int) map[dgraph.Set]moments { return map[dgraph.Set]moments{} })
+	known := apply.UpTo(p.Data.Nodes(), func(int) dgraph.Known[moments] { return dgraph.Known[moments]{} })
 	forms, ofNodes := p.Forms(), posterior.OfNodes(p.Data.Nodes())
-	familyMoments := func(f dgraph.Family) moments {
-		moments, ok := known[f.Node][f.Parents]
-		if !ok {
-			moments.means, moments.variances = forms[f.Node].Moments(f.Parents)
-			known[f.Node][f.Parents] = moments
-		}
-		return moments
+	compute := func(f dgraph.Family) (m moments) {
+		m.means, m.variances = forms[f.Node].Moments(f.Parents)
+		return m
 	}
 	return func(e dgraph.Edge) (mean, variance, between float64) {
 		var shares, means, variances []float64
 		for _, k := range posterior.With(e.From, ofNodes[e.To]) {
 			if f := posterior.Families[k]; posterior.Shares[k] > negligibleShare {
-				moments, at := familyMoments(f), f.Parents.And(dgraph.Below(e.From)).Len()
+				moments, at := known[f.Node].Of(f, math.MaxInt, compute), f.Parents.And(dgraph.Below(e.From)).Len()
 				shares, means, variances = append(shares, posterior.Shares[k]), append(means, moments.means[at]), append(variances, moments.variances[at])
 			}
 		}
@@ -185,11 +178,9 @@ func slope(p *score.Problem, theta []float64, e dgraph.Edge) (slope float64) {
 // means sets dst, which has the length of rows, to the fitted values of a node in the given rows,
 // for the scaled columns. An intercept has its estimated value.
 func means(p *score.Problem, node int, rows []int, theta, dst []float64) {
-	intercept, l := 0.0, p.Layout()
-	center := func(int) float64 { return 0 }
+	l, centers := p.Layout(), make([]float64, p.Data.Nodes())
 	if p.Centers != nil {
-		intercept = p.Centers[node][node]
-		center = func(i int) float64 { return p.Centers[node][i] }
+		centers = p.Centers[node]
 	}
 	if l.Mechanism == sem.Linear {
 		clear(dst)
@@ -197,21 +188,18 @@ func means(p *score.Problem, node int, rows []int, theta, dst []float64) {
 			if weight == 0 {
 				continue
 			}
-			mean := center(i)
 			for k, row := range rows {
-				dst[k] += weight * (p.Data.X.At(row, i) - mean)
+				dst[k] += weight * (p.Data.X.At(row, i) - centers[i])
 			}
 		}
-		floats.AddConst(intercept, dst)
+		floats.AddConst(centers[node], dst)
 		return
 	}
 	scratch := make([]float64, l.Nodes)
 	for k, row := range rows {
 		copy(scratch, p.Data.X.RawRowView(row))
-		if p.Centers != nil {
-			floats.Sub(scratch, p.Centers[node])
-		}
-		dst[k] = intercept + l.Mean(theta, scratch)
+		floats.Sub(scratch, centers)
+		dst[k] = centers[node] + l.Mean(theta, scratch)
 	}
 }
 

@@ -18,6 +18,23 @@ type Family struct {
 	Parents Set
 }
 
+// Known holds values of families that were computed before.
+type Known[V any] map[Family]V
+
+// Of returns the value of a family, computed only if it is not known. All known values are
+// forgotten once there are as many as most.
+func (k Known[V]) Of(f Family, most int, compute func(f Family) V) V {
+	value, ok := k[f]
+	if !ok {
+		if len(k) >= most {
+			clear(k)
+		}
+		value = compute(f)
+		k[f] = value
+	}
+	return value
+}
+
 // Structure is the set of possible graphs with their prior weights.
 type Structure struct {
 	// Nodes is the number of nodes N.

@@ -23,11 +23,11 @@ type givenMixed struct {
 	query   resolvedQuery
 	fixed   map[int]float64 // values of nodes that are observed or set, on the scale of the scaled columns
 	table   *score.MixedColumns
-	draws   map[dgraph.Family]func(*rand.Rand) []float64
+	draws   dgraph.Known[func(*rand.Rand) []float64]
 }
 
 func newGivenMixed(p *score.Problem, r resolvedQuery) *givenMixed {
-	g := &givenMixed{problem: p, query: r, fixed: r.fixed(), table: p.MixedTable(), draws: map[dgraph.Family]func(*rand.Rand) []float64{}}
+	g := &givenMixed{problem: p, query: r, fixed: r.fixed(), table: p.MixedTable(), draws: dgraph.Known[func(*rand.Rand) []float64]{}}
 	for j, x := range g.fixed {
 		if !p.Data.Category(j) {
 			g.fixed[j] = scaled(p.Data, j, x)
@@ -37,14 +37,9 @@ func newGivenMixed(p *score.Problem, r resolvedQuery) *givenMixed {
 }
 
 func (g *givenMixed) mechanism(f dgraph.Family, random *rand.Rand) *score.MixedMechanism {
-	draw, known := g.draws[f]
-	if !known {
-		if len(g.draws) == score.MostKept {
-			clear(g.draws)
-		}
-		draw = score.FormsOf(g.problem.Mixed[f.Node])[0].Posterior(f.Parents)
-		g.draws[f] = draw
-	}
+	draw := g.draws.Of(f, score.MostKept, func(f dgraph.Family) func(*rand.Rand) []float64 {
+		return score.FormsOf(g.problem.Mixed[f.Node])[0].Posterior(f.Parents)
+	})
 	return g.table.Mechanism(f, draw(random))
 }
 

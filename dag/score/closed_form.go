@@ -151,17 +151,9 @@ func (p *Problem) weighFamilies(ctx gocontext.Context, forms []Form, progress fu
 func (p *Problem) ExactParameters(families []dgraph.Family) ParameterSources {
 	forms := p.Forms()
 	return func(random *rand.Rand) ParameterSource {
-		known := map[int]func(*rand.Rand) []float64{}
+		known := dgraph.Known[func(*rand.Rand) []float64]{}
 		return func(family int) ([]float64, int) {
-			draw, ok := known[family]
-			if !ok {
-				f := families[family]
-				if len(known) == MostKept {
-					clear(known)
-				}
-				draw = forms[f.Node].Posterior(f.Parents)
-				known[family] = draw
-			}
+			draw := known.Of(families[family], MostKept, func(f dgraph.Family) func(*rand.Rand) []float64 { return forms[f.Node].Posterior(f.Parents) })
 			return draw(random), 0
 		}
 	}

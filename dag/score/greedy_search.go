@@ -48,15 +48,9 @@ func (p *Problem) SplineGain(ctx gocontext.Context, graph *dgraph.Graph) (gain f
 // constraints until no such change raises the sum.
 func (p *Problem) climb(ctx gocontext.Context, scoreOf func(j int, parents dgraph.Set) float64) (*dgraph.Graph, error) {
 	s, pairs := p.Structure, dgraph.OrderedPairs(p.Structure.Nodes)
-	known := map[dgraph.Family]float64{}
+	known := dgraph.Known[float64]{}
 	score := func(j int, parents dgraph.Set) float64 {
-		f := dgraph.Family{Node: j, Parents: parents}
-		value, ok := known[f]
-		if !ok {
-			value = scoreOf(j, parents)
-			known[f] = value
-		}
-		return value
+		return known.Of(dgraph.Family{Node: j, Parents: parents}, math.MaxInt, func(dgraph.Family) float64 { return scoreOf(j, parents) })
 	}
 	parents := slices.Clone(s.Required)
 	// gains[j][i] is the gain of the score of node j if parent i is added (if it is no parent yet)

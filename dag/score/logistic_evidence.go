@@ -45,8 +45,7 @@ type logisticForm struct {
 	values   [][]float64                    // centred columns in these rows [M][n]
 	levels   []float64                      // level of the node in these rows
 
-	lock  sync.Mutex
-	known map[dgraph.Set]logisticEvidence
+	known sync.Map // logisticEvidence by set of parents
 }
 
 // logisticEvidence is an estimate of a log evidence by importance weights.
@@ -57,7 +56,7 @@ type logisticEvidence struct {
 
 func newLogisticForm(columns *MixedColumns, node int) *logisticForm {
 	d := columns.data
-	l := &logisticForm{columns: columns, node: node, response: unordered(len(d.Levels[node])), known: map[dgraph.Set]logisticEvidence{}}
+	l := &logisticForm{columns: columns, node: node, response: unordered(len(d.Levels[node]))}
 	l.levels = d.OwnColumn(node)
 	l.means, l.values = make([]float64, columns.Width), make([][]float64, columns.Width)
 	for k := range l.means {
@@ -72,15 +71,11 @@ func newLogisticForm(columns *MixedColumns, node int) *logisticForm {
 
 // evidence returns the evidence of the node with a set of parents. It is computed only once.
 func (l *logisticForm) evidence(parents dgraph.Set) logisticEvidence {
-	l.lock.Lock()
-	estimate, ok := l.known[parents]
-	l.lock.Unlock()
-	if !ok {
-		estimate = l.family(parents).evidence(stream.Rand(uint64(l.node), fmt.Sprint("logistic ", parents.List())))
-		l.lock.Lock()
-		l.known[parents] = estimate
-		l.lock.Unlock()
+	if known, ok := l.known.Load(parents); ok {
+		return known.(logisticEvidence)
 	}
+	estimate := l.family(parents).evidence(stream.Rand(uint64(l.node), fmt.Sprint("logistic ", parents.List())))
+	l.known.Store(parents, estimate)
 	return estimate
 }
 

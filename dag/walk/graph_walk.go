@@ -36,7 +36,7 @@ type walk struct {
 	// log u(≺ | A) of the present order and graph; used and kept by large steps, for the prior over
 	// graphs
 	logOrder float64
-	known    map[dgraph.Family]float64
+	known    dgraph.Known[float64]
 	changed  []change // scratch memory of step
 	old      []change // scratch memory of reverse
 	wide     bool     // whether a sweep has additional steps of many nodes
@@ -57,7 +57,7 @@ type change struct {
 // nodes drawn given this order.
 func newWalk(tables *orderTables, random *rand.Rand) *walk {
 	nodes := len(tables.parents)
-	w := &walk{orderedGraph: newOrderedGraph(tables.problem.Structure.Required, random), tables: tables, local: make([]int, nodes), known: map[dgraph.Family]float64{}, reached: dgraph.NewMarks(nodes)}
+	w := &walk{orderedGraph: newOrderedGraph(tables.problem.Structure.Required, random), tables: tables, local: make([]int, nodes), known: dgraph.Known[float64]{}, reached: dgraph.NewMarks(nodes)}
 	for j := range nodes {
 		w.draw(j, w.maskBefore(j))
 	}
@@ -91,16 +91,9 @@ func (w *walk) scoreOf(j int, parents dgraph.Set) float64 {
 	if mask := w.tables.localMask(j, parents); mask != outside {
 		return w.tables.scores[j][mask] + w.tables.priors[j][mask]
 	}
-	f := dgraph.Family{Node: j, Parents: parents}
-	value, ok := w.known[f]
-	if !ok {
-		if len(w.known) >= rememberedScores {
-			clear(w.known)
-		}
-		value = w.tables.score(j, parents) + w.tables.problem.Structure.Prior.LogWeight(j, parents)
-		w.known[f] = value
-	}
-	return value
+	return w.known.Of(dgraph.Family{Node: j, Parents: parents}, rememberedScores, func(dgraph.Family) float64 {
+		return w.tables.score(j, parents) + w.tables.problem.Structure.Prior.LogWeight(j, parents)
+	})
 }
 
 // present returns log p(pa_j) + ℓ_j(pa_j) of the parents that node j has.
