@@ -12,6 +12,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/transdim/vti/internal/apply"
 	"github.com/transdim/vti/internal/english"
 )
 
@@ -116,7 +117,7 @@ func skipPreamble(content []byte) ([]byte, int) {
 // the file at which the records begin. The result bare says which columns have, below the header, a
 // cell that is neither quoted nor missing.
 func readRecords(content []byte, skipped int) (records [][]string, lines []int, bare map[int]bool, err error) {
-	starts := lineStarts(content)
+	ends := append([]int{-1}, apply.Where(len(content), func(i int) bool { return content[i] == '\n' })...) // of the lines before
 	bare = map[int]bool{}
 	reader := csv.NewReader(bytes.NewReader(content))
 	reader.Comma = separator(content)
@@ -142,23 +143,13 @@ func readRecords(content []byte, skipped int) (records [][]string, lines []int, 
 		}
 		for j, cell := range record {
 			if len(records) > 0 && !bare[j] && !missingTokens[cell] {
-				if line, column := reader.FieldPos(j); content[starts[line-1]+column-1] != '"' {
+				if line, column := reader.FieldPos(j); content[ends[line-1]+column] != '"' {
 					bare[j] = true
 				}
 			}
 		}
 		records, lines = append(records, record), append(lines, skipped+line)
 	}
-}
-
-func lineStarts(content []byte) []int {
-	starts := []int{0}
-	for i, b := range content {
-		if b == '\n' {
-			starts = append(starts, i+1)
-		}
-	}
-	return starts
 }
 
 // separator returns the most frequent of comma, semicolon and tab outside quotes in the first line.

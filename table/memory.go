@@ -9,6 +9,8 @@ import (
 	"math"
 	"slices"
 
+	"gonum.org/v1/gonum/floats"
+
 	"github.com/transdim/vti/internal/apply"
 	"github.com/transdim/vti/internal/english"
 )
@@ -16,14 +18,15 @@ import (
 // Numbers returns a Numeric column with a copy of values. NaN is a missing cell. [New] refuses
 // infinite values.
 func Numbers(name string, values []float64) *Column {
-	c := &Column{Name: name, Kind: Numeric, Values: slices.Clone(values)}
-	for row, v := range values {
-		if v != v {
-			c.Missing++
-		}
-		if math.IsInf(v, 0) && c.defect == nil {
-			c.defect = fmt.Errorf("row %d, column %q: got %v, want a finite number or NaN for a missing one", row+1, name, v)
-		}
+	return newNumeric(name, slices.Clone(values), "NaN for a missing one")
+}
+
+// newNumeric returns a Numeric column with the given values. An infinite value is a defect, whose
+// error ends with the argument missing: what stands for a missing cell.
+func newNumeric(name string, values []float64, missing string) *Column {
+	c := &Column{Name: name, Kind: Numeric, Values: values, Missing: floats.Count(math.IsNaN, values)}
+	if row := slices.IndexFunc(values, func(v float64) bool { return math.IsInf(v, 0) }); row >= 0 {
+		c.defect = fmt.Errorf("row %d, column %q: got %v, want a finite number or %s", row+1, name, values[row], missing)
 	}
 	return c
 }
@@ -59,10 +62,7 @@ func New(name string, columns ...*Column) (*Table, error) {
 	if err := checkNames(t.Names(), name+": "); err != nil {
 		return nil, err
 	}
-	t.places = make([]int, rows)
-	for row := range t.places {
-		t.places[row] = row + 1
-	}
+	t.places = apply.UpTo(rows, func(row int) int { return row + 1 })
 	digest := sha256.New()
 	for _, c := range columns {
 		c.digest(digest)

@@ -5,10 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 
+	"github.com/transdim/vti/internal/apply"
 	"github.com/transdim/vti/internal/atomicfile"
 	"github.com/transdim/vti/internal/columnar"
+	"github.com/transdim/vti/internal/rank"
 )
 
 // maxParquetRows bounds the memory that is allocated for a file with a damaged header.
@@ -19,23 +20,18 @@ func (t *Table) parseParquet(content []byte) error {
 	if err != nil {
 		return err
 	}
-	var groups []int
-	rows := 0
-	for group := range f.Groups() {
+	rows, groups := 0, rank.UpTo(f.Groups())
+	for _, group := range groups {
 		if n := f.Rows(group); n < 0 || n > maxParquetRows-rows {
 			return fmt.Errorf("damaged Parquet file: it claims more than %d rows", maxParquetRows)
 		}
-		groups = append(groups, group)
 		rows += f.Rows(group)
 	}
 	if len(f.Columns) == 0 || rows == 0 {
 		return errors.New("the Parquet file holds no rows")
 	}
 	t.unit = "row"
-	t.places = make([]int, rows)
-	for row := range t.places {
-		t.places[row] = row + 1
-	}
+	t.places = apply.UpTo(rows, func(row int) int { return row + 1 })
 	var names []string
 	for j := range f.Columns {
 		column, err := parquetColumn(f, j, groups)
@@ -62,16 +58,7 @@ func parquetColumn(f *columnar.File, column int, groups []int) (*Column, error) 
 	if f.Columns[column].Kind == columnar.Text {
 		return codedFactor(name, values.Texts, values.Codes), nil
 	}
-	c := &Column{Name: name, Kind: Numeric, Values: values.Numbers}
-	for row, v := range values.Numbers {
-		if math.IsInf(v, 0) {
-			return &Column{Name: name, defect: fmt.Errorf("row %d, column %q: got %v, want a finite number or null", row+1, name, v)}, nil
-		}
-		if c.IsMissing(row) {
-			c.Missing++
-		}
-	}
-	return c, nil
+	return newNumeric(name, values.Numbers, "null"), nil
 }
 
 // WriteParquet writes the named columns of the table to a Parquet file, in the order of names. If

@@ -14,6 +14,9 @@ import (
 	"strconv"
 	"strings"
 
+	"gonum.org/v1/gonum/floats"
+
+	"github.com/transdim/vti/internal/apply"
 	"github.com/transdim/vti/internal/english"
 )
 
@@ -196,14 +199,8 @@ var errTooManyGenotypes = fmt.Errorf("more than %d genotypes are too large to ho
 
 // unpack returns the column of a marker from its genotypes of two bits.
 func unpack(name string, packed []byte, rows int) *Column {
-	c := &Column{Name: name, Kind: Numeric, Values: make([]float64, rows), Genotype: true}
-	for row := range c.Values {
-		c.Values[row] = genotypes[packed[row/4]>>(row%4*2)&3]
-		if c.IsMissing(row) {
-			c.Missing++
-		}
-	}
-	return c
+	values := apply.UpTo(rows, func(row int) float64 { return genotypes[packed[row/4]>>(row%4*2)&3] })
+	return &Column{Name: name, Kind: Numeric, Values: values, Missing: floats.Count(math.IsNaN, values), Genotype: true}
 }
 
 // chromosomes counts the markers of each chromosome, in the order of the file.

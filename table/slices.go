@@ -9,6 +9,7 @@ import (
 	"os"
 	"slices"
 
+	"github.com/transdim/vti/internal/apply"
 	"github.com/transdim/vti/internal/columnar"
 )
 
@@ -40,11 +41,8 @@ func (f *ParquetFile) RowGroups() int { return f.file.Groups() }
 // Rows returns the number of rows of a row group.
 func (f *ParquetFile) Rows(group int) int { return f.file.Rows(group) }
 
-func (f *ParquetFile) names() (names []string) {
-	for _, c := range f.file.Columns {
-		names = append(names, oneLine(c.Name))
-	}
-	return names
+func (f *ParquetFile) names() []string {
+	return apply.To(f.file.Columns, func(c columnar.Column) string { return oneLine(c.Name) })
 }
 
 func (f *ParquetFile) columns(names []string) ([]int, error) {
@@ -75,10 +73,7 @@ func (f *ParquetFile) Table(group int, names []string) (t *Table, err error) {
 	for before := range group {
 		first += f.Rows(before)
 	}
-	t = &Table{Path: f.path, unit: "row", places: make([]int, f.Rows(group))}
-	for row := range t.places {
-		t.places[row] = first + row
-	}
+	t = &Table{Path: f.path, unit: "row", places: apply.UpTo(f.Rows(group), func(row int) int { return first + row })}
 	for _, column := range columns {
 		c, err := parquetColumn(f.file, column, []int{group})
 		if err != nil {

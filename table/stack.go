@@ -5,6 +5,9 @@ import (
 	"slices"
 	"strings"
 
+	"gonum.org/v1/gonum/floats"
+
+	"github.com/transdim/vti/internal/apply"
 	"github.com/transdim/vti/internal/english"
 )
 
@@ -13,17 +16,10 @@ import (
 // columns, with the names of all these columns, or if second has text where first has numbers. Rows
 // keep the places (line or row numbers) of their own tables.
 func Stack(first, second *Table, names []string) (*Table, error) {
-	var missing []string
-	for _, name := range names {
-		if !slices.Contains(second.Names(), name) {
-			missing = append(missing, fmt.Sprintf("%q", name))
-		}
-	}
-	switch {
-	case len(missing) == 1:
-		return nil, fmt.Errorf("%s: no column %s; %s", second.Path, missing[0], suggest(strings.Trim(missing[0], `"`), second.Names()))
-	case len(missing) > 1:
-		return nil, fmt.Errorf("%s: no columns %s; the columns are %s", second.Path, strings.Join(missing, ", "), strings.Join(second.Names(), ", "))
+	there := second.Names()
+	missing := apply.Keep(names, func(name string) bool { return !slices.Contains(there, name) })
+	if len(missing) > 1 {
+		return nil, fmt.Errorf("%s: no columns %s; the columns are %s", second.Path, quoteAll(missing), strings.Join(there, ", "))
 	}
 	out := &Table{Path: second.Path, Fingerprint: second.Fingerprint, unit: second.unit, places: slices.Concat(first.places, second.places)}
 	for _, name := range names {
@@ -129,12 +125,7 @@ func (t *Table) CheckSeen(c *Column, first int, labels bool) (note string, err e
 		return "", fmt.Errorf("%s: column %q has labels that the run has not seen: %s", t.Path, c.Name, english.List(unseen, 5))
 	}
 	low, high := slices.Min(c.Values[:first]), slices.Max(c.Values[:first])
-	outside := 0
-	for _, v := range c.Values[first:] {
-		if v < low || v > high {
-			outside++
-		}
-	}
+	outside := floats.Count(func(v float64) bool { return v < low || v > high }, c.Values[first:])
 	if outside == 0 {
 		return "", nil
 	}

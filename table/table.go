@@ -14,6 +14,7 @@ import (
 	"github.com/transdim/vti/internal/apply"
 	"github.com/transdim/vti/internal/columnar"
 	"github.com/transdim/vti/internal/english"
+	"github.com/transdim/vti/internal/enum"
 )
 
 // Kind is the type of a column.
@@ -26,16 +27,10 @@ const (
 	Factor
 )
 
+var kinds = enum.New[Kind]("type", "numeric", "factor")
+
 // String returns "numeric" or "factor".
-func (k Kind) String() string {
-	switch k {
-	case Numeric:
-		return "numeric"
-	case Factor:
-		return "factor"
-	}
-	return fmt.Sprintf("Kind(%d)", int(k))
-}
+func (k Kind) String() string { return kinds.String(k) }
 
 // Column is one typed column. Its slices belong to the table and must not be changed. [Numbers] and
 // [Texts] make columns in memory.

@@ -106,5 +106,5 @@ func TestAsFactor(t *testing.T) {
 func TestKindString(t *testing.T) {
 	assert.Equal(t, "numeric", Numeric.String())
 	assert.Equal(t, "factor", Factor.String())
-	assert.Equal(t, "Kind(7)", Kind(7).String())
+	assert.Equal(t, "table.Kind(7)", Kind(7).String())
 }

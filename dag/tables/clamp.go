@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"gonum.org/v1/gonum/mat"
+
 	"github.com/transdim/vti/internal/apply"
 	"github.com/transdim/vti/table"
 )
@@ -73,19 +75,16 @@ func (d *Data) applyClamps(t *table.Table, clamps []clamp) error {
 }
 
 func (d *Data) clampValue(j int, level string) (float64, error) {
-	least, largest := d.X.At(0, j), d.X.At(0, j)
-	for row := range d.Rows() {
-		least, largest = min(least, d.X.At(row, j)), max(largest, d.X.At(row, j))
-	}
+	column := mat.Col(nil, j, d.X)
 	switch {
 	case level == "":
 		return 0, nil
 	case d.Category(j) && slices.Contains(d.Levels[j], level):
 		return float64(slices.Index(d.Levels[j], level)), nil
 	case level == "low":
-		return least, nil
+		return slices.Min(column), nil
 	case level == "high":
-		return largest, nil
+		return slices.Max(column), nil
 	case d.Category(j):
 		return 0, fmt.Errorf("got level %q, want low, high, or one of %q", level, d.Levels[j])
 	}

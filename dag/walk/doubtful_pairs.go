@@ -23,18 +23,19 @@ type doubtfulPairs struct {
 	table pick.Table
 }
 
-// newDoubtfulPairs returns the pairs with the given weights, which are ordered by the larger node
-// of a pair and then by the smaller. It returns nil if all weights are zero.
-func newDoubtfulPairs(nodes int, weights []float64) *doubtfulPairs {
+// newDoubtfulPairs returns the pairs with the larger doubt of the two directions. It returns nil if
+// there are no doubts.
+func newDoubtfulPairs(doubts [][]float64) *doubtfulPairs {
+	d, weights := &doubtfulPairs{}, []float64(nil)
+	for j := range doubts {
+		for i := range j {
+			d.pairs, weights = append(d.pairs, [2]int{i, j}), append(weights, math.Max(doubts[j][i], doubts[i][j]))
+		}
+	}
 	if floats.Sum(weights) == 0 {
 		return nil
 	}
-	d := &doubtfulPairs{table: pick.NewTable(weights)}
-	for j := range nodes {
-		for i := range j {
-			d.pairs = append(d.pairs, [2]int{i, j})
-		}
-	}
+	d.table = pick.NewTable(weights)
 	return d
 }
 
@@ -69,13 +70,7 @@ func (r *chainRun) findDoubts(ctx gocontext.Context) error {
 	}); err != nil {
 		return err
 	}
-	var weights []float64 // the larger doubt of the two directions
-	for j := range doubts {
-		for i := range j {
-			weights = append(weights, math.Max(doubts[j][i], doubts[i][j]))
-		}
-	}
-	pairs, blocks := newDoubtfulPairs(nodes, weights), newDoubtfulBlocks(r.visits)
+	pairs, blocks := newDoubtfulPairs(doubts), newDoubtfulBlocks(r.visits)
 	for _, w := range r.walks {
 		w.pairs, w.blocks = pairs, blocks
 	}

@@ -26,7 +26,7 @@ func TestTurnsAgainstExactSums(t *testing.T) {
 			w.addOrRemove()
 		},
 		"doubtful pairs": func(w *walk) {
-			w.pairs = newDoubtfulPairs(5, []float64{1, 0.01, 0.3, 2, 0.05, 0.7, 0.02, 5, 0.1, 0.4})
+			w.pairs = newDoubtfulPairs([][]float64{{0, 0, 0, 0, 0}, {1, 0, 0, 0, 0}, {0.01, 0.3, 0, 0, 0}, {2, 0.05, 0.7, 0, 0}, {0.02, 5, 0.1, 0.4, 0}})
 			w.toggleDoubtful()
 			w.toggleDoubtful()
 			w.toggleDoubtful()
