@@ -49,7 +49,7 @@ var layers = map[string]float64{
 var allowed = map[string][]string{
 	"hbm/regression":      {"hbm"},
 	"simd":                {"internal/kernel"},
-	"table":               {"internal/atomicfile", "internal/columnar", "internal/english", "internal/rank"},
+	"table":               {"internal/atomicfile", "internal/columnar", "internal/english", "internal/enum", "internal/rank"},
 	"internal/made":       {"internal/memory", "internal/stream"},
 	"internal/checkpoint": {"internal/atomicfile"},
 	"internal/integrate":  {"internal/logsum", "internal/parallel", "internal/rank"},

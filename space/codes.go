@@ -29,8 +29,9 @@ func Key(code []int32) string {
 }
 
 // CheckCode returns an error unless code is the code of a model of the space.
-func CheckCode(sp Space, code []int32) error {
-	cards := sp.Cards()
+func CheckCode(sp Space, code []int32) error { return checkCode(sp.Cards(), code) }
+
+func checkCode(cards []int, code []int32) error {
 	if len(code) != len(cards) {
 		return fmt.Errorf("got a code of %s, want %d", english.Count(len(code), "site"), len(cards))
 	}

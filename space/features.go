@@ -1,8 +1,12 @@
 package space
 
 import (
+	"slices"
+
 	"github.com/gomlx/gomlx/pkg/core/dtypes"
 	"github.com/gomlx/gomlx/pkg/core/graph"
+
+	"github.com/transdim/vti/internal/apply"
 )
 
 // Featurer is a Space with its own description of models as inputs (features) of neural networks.
@@ -66,18 +70,9 @@ func FeaturesOf(cards []int, codes *graph.Node, dtype dtypes.DType) *graph.Node 
 
 // TakeColumns returns columns of x [B, N] by their indices, [B, len(columns)]. An index may repeat.
 func TakeColumns(x *graph.Node, columns []int32) *graph.Node {
-	if isIdentity(columns, x.Shape().Dim(1)) {
+	if slices.Equal(columns, apply.UpTo(x.Shape().Dim(1), func(i int) int32 { return int32(i) })) {
 		return x
 	}
 	index := graph.InsertAxes(graph.Const(x.Graph(), columns), -1)
 	return graph.Transpose(graph.Gather(graph.Transpose(x, 0, 1), index), 0, 1)
-}
-
-func isIdentity(columns []int32, n int) bool {
-	for i, column := range columns {
-		if column != int32(i) {
-			return false
-		}
-	}
-	return len(columns) == n
 }

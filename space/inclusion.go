@@ -20,9 +20,7 @@ func (p Prior) LogTerms(groups int) LogTerms {
 	if p.Kind != InclusionPrior {
 		return LogTerms{Sizes: p.LogProbs(groups)}
 	}
-	if err := p.ValidateFor(groups); err != nil {
-		panic("space: Prior.LogTerms: " + err.Error())
-	}
+	must("space: Prior.LogTerms", p.ValidateFor(groups))
 	terms, none, limit := LogTerms{Sizes: make([]float64, groups+1)}, 0.0, p.Limit(groups)
 	for _, π := range p.Inclusion {
 		none += math.Log1p(-π)
@@ -127,9 +125,7 @@ func (p Prior) validateInclusionOf(groups int) error {
 // drawIndependently draws sets of predictors until a set is within the limit on its size. Since the
 // limit is above the expected size, this takes few draws.
 func (p Prior) drawIndependently(groups int, random *rand.Rand) []bool {
-	if err := p.ValidateFor(groups); err != nil {
-		panic("space: Prior.Draw: " + err.Error())
-	}
+	must("space: Prior.Draw", p.ValidateFor(groups))
 	in := make([]bool, groups)
 	for {
 		size := 0

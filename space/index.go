@@ -57,7 +57,7 @@ func Models(s Space) iter.Seq[[]int32] {
 // All enumerates the codes of a space in lexicographic order, with their indices. Every step yields
 // the same slice, overwritten: copy it to keep it. It panics when CheckCards(cards) fails.
 func All(cards []int) iter.Seq2[int, []int32] {
-	mustCards("space.All", cards)
+	must("space.All", CheckCards(cards))
 	return func(yield func(int, []int32) bool) {
 		code := make([]int32, len(cards))
 		for index := 0; ; index++ {
@@ -83,7 +83,7 @@ func All(cards []int) iter.Seq2[int, []int32] {
 // differ, an outcome does not exist, or the space has more than 2^62 codes.
 func Encode(cards []int, code []int32) int {
 	mustCount("space.Encode", cards)
-	mustCode("space.Encode", cards, code)
+	must("space.Encode", checkCode(cards, code))
 	index := 0
 	for site, card := range cards {
 		index = index*card + int(code[site])
@@ -98,12 +98,7 @@ func Decode(cards []int, index int, dst []int32) []int32 {
 	if index < 0 || index >= count {
 		panic(fmt.Sprintf("space.Decode: index %d of a space of %d codes", index, count))
 	}
-	if dst == nil {
-		dst = make([]int32, len(cards))
-	}
-	if len(dst) != len(cards) {
-		panic(fmt.Sprintf("space.Decode: dst has length %d, want %d", len(dst), len(cards)))
-	}
+	dst = buffer("space.Decode", dst, len(cards))
 	for site := len(cards) - 1; site >= 0; site-- {
 		dst[site] = int32(index % cards[site])
 		index /= cards[site]
@@ -144,28 +139,18 @@ func mustStrides(where string, cards []int) []int32 {
 	return strides
 }
 
-func mustCards(where string, cards []int) {
-	if err := CheckCards(cards); err != nil {
+// must panics with an error that begins with the argument named where, unless err is nil.
+func must(where string, err error) {
+	if err != nil {
 		panic(fmt.Errorf("%s: %w", where, err))
 	}
 }
 
 func mustCount(where string, cards []int) int {
-	mustCards(where, cards)
+	must(where, CheckCards(cards))
 	count, ok := CountCodes(cards)
 	if !ok {
 		panic(fmt.Errorf("%s: the space has more than 2^62 codes", where))
 	}
 	return count
-}
-
-func mustCode(where string, cards []int, code []int32) {
-	if len(code) != len(cards) {
-		panic(fmt.Sprintf("%s: code has length %d, want %d", where, len(code), len(cards)))
-	}
-	for site, card := range cards {
-		if code[site] < 0 || int(code[site]) >= card {
-			panic(fmt.Sprintf("%s: site %d has outcome %d, want 0 to %d", where, site, code[site], card-1))
-		}
-	}
 }

@@ -113,8 +113,7 @@ func (l *Lists) Mask(codes *graph.Node) *graph.Node {
 
 // MaskRow returns, without a computation graph, which coordinates one model uses.
 func (l *Lists) MaskRow(code []int32, dst []bool) []bool {
-	mustCode("space.Lists.MaskRow", l.cards, code)
-	dst = maskBuffer("space.Lists.MaskRow", dst, l.Dim())
+	dst = maskBuffer("space.Lists.MaskRow", l, code, dst)
 	for j := range dst {
 		dst[j] = j < l.fixed || (j-l.fixed)%l.width < int(l.widths[code[(j-l.fixed)/l.width]])
 	}
@@ -124,7 +123,7 @@ func (l *Lists) MaskRow(code []int32, dst []bool) []bool {
 // Valid reports whether code is the code of a model: its members ascend, and no member follows the
 // first entry p, which stands for no member.
 func (l *Lists) Valid(code []int32) bool {
-	mustCode("space.Lists.Valid", l.cards, code)
+	must("space.Lists.Valid", checkCode(l.cards, code))
 	for t := 1; t < len(code); t++ {
 		if code[t] <= code[t-1] && int(code[t-1]) < l.Items() || code[t] < code[t-1] {
 			return false
@@ -156,7 +155,7 @@ func (l *Lists) Code(set []int32, dst []int32) []int32 {
 	for t := len(set); t < len(dst); t++ {
 		dst[t] = int32(l.Items())
 	}
-	mustCode("space.Lists.Code", l.cards, dst)
+	must("space.Lists.Code", checkCode(l.cards, dst))
 	return dst
 }
 

@@ -4,6 +4,8 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+
+	"github.com/transdim/vti/internal/apply"
 )
 
 // Mover is a Space with its own small reversible changes of models, as proposals for MCMC.
@@ -44,14 +46,8 @@ func Move(s Space, random *rand.Rand, code []int32, z []float64) (logRatio float
 // exchange sets a site of outcome 1 to 0 and a site of outcome 0 to 1, both chosen uniformly. The
 // reverse exchange has the same probability.
 func exchange(random *rand.Rand, code []int32) (logRatio float64) {
-	var on, off []int
-	for site, outcome := range code {
-		if outcome == 1 {
-			on = append(on, site)
-		} else {
-			off = append(off, site)
-		}
-	}
+	on := apply.Where(len(code), func(site int) bool { return code[site] == 1 })
+	off := apply.Where(len(code), func(site int) bool { return code[site] != 1 })
 	if len(on) == 0 || len(off) == 0 {
 		return math.Inf(-1)
 	}

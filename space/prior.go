@@ -12,7 +12,9 @@ import (
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mathext"
 
+	"github.com/transdim/vti/internal/apply"
 	"github.com/transdim/vti/internal/english"
+	"github.com/transdim/vti/internal/enum"
 	"github.com/transdim/vti/internal/pick"
 )
 
@@ -54,6 +56,8 @@ type Prior struct {
 	Inclusion []float64
 }
 
+var priorKinds = enum.New[PriorKind]("model prior", "betabinomial", "uniform", "bernoulli", "expected", "inclusion")
+
 const maxSizeMark = " max:"
 
 // ParsePrior reads "uniform", "bernoulli:π", "betabinomial:a,b", "expected:s" or "inclusion", each
@@ -61,13 +65,14 @@ const maxSizeMark = " max:"
 // probabilities of an InclusionPrior to the caller.
 func ParsePrior(s string) (Prior, error) {
 	const expected = "want betabinomial:a,b (a, b > 0), uniform, bernoulli:π (0 < π < 1) or expected:s (s > 0)"
-	kind, maxText, limited := strings.Cut(s, maxSizeMark)
-	name, rest, _ := strings.Cut(kind, ":")
-	counts := map[string]int{"uniform": 0, "bernoulli": 1, "betabinomial": 2, "expected": 1, "inclusion": 0}
-	count, known := counts[name]
-	if !known {
+	text, maxText, limited := strings.Cut(s, maxSizeMark)
+	name, rest, _ := strings.Cut(text, ":")
+	kind, err := priorKinds.Parse(name)
+	if err != nil {
 		return Prior{}, fmt.Errorf("unknown model prior %q; %s", s, expected)
 	}
+	p := Prior{Kind: kind}
+	parameters := p.parameters()
 	var numbers []float64
 	if rest != "" {
 		for _, field := range strings.Split(rest, ",") {
@@ -78,27 +83,16 @@ func ParsePrior(s string) (Prior, error) {
 			numbers = append(numbers, v)
 		}
 	}
-	if len(numbers) != count {
-		return Prior{}, fmt.Errorf("model prior %q: got %s, want %d for %s; %s", s, english.Count(len(numbers), "number"), count, name, expected)
+	if len(numbers) != len(parameters) {
+		return Prior{}, fmt.Errorf("model prior %q: got %s, want %d for %s; %s", s, english.Count(len(numbers), "number"), len(parameters), name, expected)
 	}
-	var p Prior
-	switch name {
-	case "uniform":
-		p = Prior{Kind: UniformPrior}
-	case "bernoulli":
-		p = Prior{Kind: BernoulliPrior, Pi: numbers[0]}
-	case "betabinomial":
-		if numbers[0] == 0 || numbers[1] == 0 { // not accepted, because 0 in a Prior stands for 1
-			return Prior{}, fmt.Errorf("model prior %q: got %v and %v, want two positive shapes", s, numbers[0], numbers[1])
-		}
-		p = Prior{Kind: BetaBinomialPrior, A: numbers[0], B: numbers[1]}
-	case "expected":
-		p = Prior{Kind: ExpectedSizePrior, Size: numbers[0]}
-	case "inclusion":
-		p = Prior{Kind: InclusionPrior}
+	for k, v := range numbers {
+		*parameters[k] = v
+	}
+	if kind == BetaBinomialPrior && (p.A == 0 || p.B == 0) { // not accepted, because 0 in a Prior stands for 1
+		return Prior{}, fmt.Errorf("model prior %q: got %v and %v, want two positive shapes", s, p.A, p.B)
 	}
 	if limited {
-		var err error
 		if p.MaxSize, err = strconv.Atoi(maxText); err != nil || p.MaxSize < 1 {
 			return Prior{}, fmt.Errorf("model prior %q: maximum size: got %q, want a positive whole number", s, maxText)
 		}
@@ -123,50 +117,43 @@ func (p Prior) String() string {
 		p.MaxSize = 0
 		return p.String() + maxSizeMark + limit
 	}
-	switch p.Kind {
-	case UniformPrior:
-		return "uniform"
-	case BernoulliPrior:
-		return fmt.Sprintf("bernoulli:%v", p.Pi)
-	case BetaBinomialPrior:
-		return fmt.Sprintf("betabinomial:%v,%v", p.A, p.B)
-	case ExpectedSizePrior:
-		return fmt.Sprintf("expected:%v", p.Size)
-	case InclusionPrior:
-		return "inclusion"
+	text := priorKinds.String(p.Kind)
+	for k, v := range p.parameters() {
+		text += fmt.Sprintf("%c%v", ":,"[k], *v)
 	}
-	return fmt.Sprintf("Prior(%d)", int(p.Kind))
+	return text
+}
+
+// parameters returns the numbers in the text of a prior.
+func (p *Prior) parameters() []*float64 {
+	switch p.Kind {
+	case BernoulliPrior:
+		return []*float64{&p.Pi}
+	case BetaBinomialPrior:
+		return []*float64{&p.A, &p.B}
+	case ExpectedSizePrior:
+		return []*float64{&p.Size}
+	}
+	return nil
 }
 
 // Validate returns an error that describes a parameter outside its range, or nil.
 func (p Prior) Validate() error {
 	p = p.WithDefaults()
-	if p.MaxSize < 0 {
-		return fmt.Errorf("maximum size: got %d, want a positive number", p.MaxSize)
-	}
 	positive := func(v float64) bool { return v > 0 && !math.IsInf(v, 1) }
-	switch p.Kind {
-	case UniformPrior:
-		return nil
-	case BernoulliPrior:
-		if !(p.Pi > 0 && p.Pi < 1) {
-			return fmt.Errorf("model prior %s: got %v, want an inclusion probability strictly between 0 and 1", p, p.Pi)
-		}
-		return nil
-	case BetaBinomialPrior:
-		if !positive(p.A) || !positive(p.B) {
-			return fmt.Errorf("model prior %s: got %v and %v, want two positive shapes", p, p.A, p.B)
-		}
-		return nil
-	case ExpectedSizePrior:
-		if !positive(p.Size) {
-			return fmt.Errorf("model prior %s: got %v, want a positive expected size", p, p.Size)
-		}
-		return nil
-	case InclusionPrior:
+	switch {
+	case p.MaxSize < 0:
+		return fmt.Errorf("maximum size: got %d, want a positive number", p.MaxSize)
+	case p.Kind == BernoulliPrior && !(p.Pi > 0 && p.Pi < 1):
+		return fmt.Errorf("model prior %s: got %v, want an inclusion probability strictly between 0 and 1", p, p.Pi)
+	case p.Kind == BetaBinomialPrior && !(positive(p.A) && positive(p.B)):
+		return fmt.Errorf("model prior %s: got %v and %v, want two positive shapes", p, p.A, p.B)
+	case p.Kind == ExpectedSizePrior && !positive(p.Size):
+		return fmt.Errorf("model prior %s: got %v, want a positive expected size", p, p.Size)
+	case p.Kind == InclusionPrior:
 		return p.validateInclusion()
 	}
-	return fmt.Errorf("model prior: unknown kind %d", int(p.Kind))
+	return priorKinds.Check(p.Kind)
 }
 
 // ValidateFor returns an error if the prior is invalid for groups selectable predictors.
@@ -198,9 +185,7 @@ func (p Prior) LogProbs(groups int) []float64 {
 	if p.Kind == InclusionPrior {
 		panic("space: Prior.LogProbs: an InclusionPrior depends on more than the size of a model")
 	}
-	if err := p.ValidateFor(groups); err != nil {
-		panic("space: Prior.LogProbs: " + err.Error())
-	}
+	must("space: Prior.LogProbs", p.ValidateFor(groups))
 	p = p.WithDefaults()
 	if p.Kind == ExpectedSizePrior {
 		p = Prior{Kind: BernoulliPrior, Pi: p.inclusion(groups), MaxSize: p.MaxSize}
@@ -218,11 +203,7 @@ func (p Prior) LogProbs(groups int) []float64 {
 		}
 	}
 	if limit := p.Limit(groups); limit < groups {
-		bySize := make([]float64, limit+1)
-		for k := range bySize {
-			bySize[k] = table[k] + LogBinomial(groups, k)
-		}
-		norm := floats.LogSumExp(bySize)
+		norm := floats.LogSumExp(apply.UpTo(limit+1, func(k int) float64 { return table[k] + LogBinomial(groups, k) }))
 		for k := range table {
 			table[k] -= norm
 			if k > limit {

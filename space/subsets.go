@@ -88,20 +88,25 @@ func (s *Subsets) Mask(codes *graph.Node) *graph.Node {
 
 // MaskRow returns, without a computation graph, which coordinates one model uses.
 func (s *Subsets) MaskRow(code []int32, dst []bool) []bool {
-	mustCode("space.Subsets.MaskRow", s.cards, code)
-	dst = maskBuffer("space.Subsets.MaskRow", dst, s.Dim())
+	dst = maskBuffer("space.Subsets.MaskRow", s, code, dst)
 	for coordinate, site := range s.owner {
 		dst[coordinate] = s.always[coordinate] || code[site] != 0
 	}
 	return dst
 }
 
-func maskBuffer(where string, dst []bool, dim int) []bool {
+// maskBuffer checks the arguments of MaskRow, and allocates dst if it is nil.
+func maskBuffer(where string, sp Space, code []int32, dst []bool) []bool {
+	must(where, CheckCode(sp, code))
+	return buffer(where, dst, sp.Dim())
+}
+
+func buffer[T any](where string, dst []T, n int) []T {
 	if dst == nil {
-		return make([]bool, dim)
+		return make([]T, n)
 	}
-	if len(dst) != dim {
-		panic(fmt.Sprintf("%s: dst has length %d, want %d", where, len(dst), dim))
+	if len(dst) != n {
+		panic(fmt.Sprintf("%s: dst has length %d, want %d", where, len(dst), n))
 	}
 	return dst
 }

@@ -54,8 +54,7 @@ func (t *Table) Mask(codes *graph.Node) *graph.Node {
 
 // MaskRow returns, without a computation graph, which coordinates one model uses.
 func (t *Table) MaskRow(code []int32, dst []bool) []bool {
-	mustCode("space.Table.MaskRow", t.cards, code)
-	dst = maskBuffer("space.Table.MaskRow", dst, t.Dim())
+	dst = maskBuffer("space.Table.MaskRow", t, code, dst)
 	copy(dst, t.masks[code[0]])
 	return dst
 }
