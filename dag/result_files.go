@@ -14,6 +14,7 @@ import (
 	"github.com/transdim/vti/dag/sem"
 	"github.com/transdim/vti/internal/apply"
 	"github.com/transdim/vti/internal/atomicfile"
+	"github.com/transdim/vti/internal/rank"
 	"github.com/transdim/vti/internal/report"
 	"github.com/transdim/vti/run"
 )
@@ -130,11 +131,7 @@ func arrows(edges [][2]string, arrow string) string {
 
 // Matrix returns the edge probabilities, with rows by cause and columns by effect.
 func (r *Result) Matrix() [][]float64 {
-	place := map[string]int{}
-	for i, name := range r.Data.Nodes {
-		place[name] = i
-	}
-	probabilities := dgraph.Zeros(len(r.Data.Nodes))
+	place, probabilities := rank.Places(r.Data.Nodes), dgraph.Zeros(len(r.Data.Nodes))
 	for _, e := range r.Edges {
 		probabilities[place[e.From]][place[e.To]] = float64(e.Prob)
 		probabilities[place[e.To]][place[e.From]] = float64(e.ProbReverse)

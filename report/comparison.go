@@ -107,10 +107,8 @@ func Numbers(c *comparing.Comparison, about string) *Compared {
 func (c *Compared) Print(w io.Writer) { c.document().Print(w) }
 
 func (c *Compared) document() *document.Document {
-	runs := []string{fmt.Sprint("A: ", c.common.A), fmt.Sprint("B: ", c.common.B)}
-	for _, note := range c.common.Notes {
-		runs = append(runs, "  note: "+note)
-	}
+	notes := apply.To(c.common.Notes, func(note string) string { return "  note: " + note })
+	runs := append([]string{fmt.Sprint("A: ", c.common.A), fmt.Sprint("B: ", c.common.B)}, notes...)
 	var last []string
 	if c.common.LogEvidence != nil {
 		last = append(document.Explained(document.WordEvidence), "")
@@ -240,9 +238,7 @@ func sideBySide(ctx context.Context, compare Comparer, sources []*source, docume
 			called = " (called B here)"
 		}
 		part := &document.Section{ID: name, Title: "A and " + name, Said: c.said(name), Tables: c.tables(name)}
-		for _, note := range c.common.Notes {
-			part.Notes = append(part.Notes, "A and "+name+called+": "+note+".")
-		}
+		part.Notes = apply.To(c.common.Notes, func(note string) string { return "A and " + name + called + ": " + note + "." })
 		d.Answer, d.Sections = append(d.Answer, c.sentence(name)), append(d.Sections, part)
 	}
 	d.Sections[0].Place(probabilities(others))

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/transdim/vti/internal/apply"
 	"github.com/transdim/vti/internal/document"
 	"github.com/transdim/vti/internal/picture"
 	"github.com/transdim/vti/internal/verdict"
@@ -51,10 +52,8 @@ func (c *computation) mark() document.Mark {
 	meaning, _ := c.meaning()
 	m.Kind = [...]string{verdict.Trusted: "good", verdict.Doubtful: "fair", verdict.Failed: "bad"}[*c.level]
 	m.Word, m.Text = c.level.String(), capital(meaning)
-	m.Lines = []string{strings.ToUpper(m.Word) + ": " + c.text}
-	for _, line := range c.lines() {
-		m.Lines = append(m.Lines, "  "+line)
-	}
+	lines := apply.To(c.lines(), func(line string) string { return "  " + line })
+	m.Lines = append([]string{strings.ToUpper(m.Word) + ": " + c.text}, lines...)
 	return m
 }
 
@@ -149,9 +148,7 @@ func model(check *modelcheck.Report) document.Mark {
 	default:
 		m.Kind, m.Text = "bad", "The model does not describe this table; its probabilities are likely to mislead."
 	}
-	for _, f := range check.Findings {
-		m.Reasons = append(m.Reasons, f.What+" ("+f.Where+")")
-	}
+	m.Reasons = apply.To(check.Findings, func(f modelcheck.Finding) string { return f.What + " (" + f.Where + ")" })
 	m.Lines = []string{strings.TrimRight(check.String(), "\n")}
 	return m
 }

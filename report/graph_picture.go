@@ -10,6 +10,7 @@ import (
 	"github.com/transdim/vti/internal/apply"
 	"github.com/transdim/vti/internal/dagre"
 	"github.com/transdim/vti/internal/picture"
+	"github.com/transdim/vti/internal/rank"
 )
 
 // link is a pair of nodes with a line or an arrow drawn between them, and the text of its label.
@@ -42,10 +43,7 @@ const (
 // least, the most probable pairs first. If byClass is true, the probabilities of equivalence
 // classes determine which links have a direction.
 func links(result *dag.Result, least float64, byClass bool) (list []link) {
-	place := map[string]int{}
-	for k, node := range result.Data.Nodes {
-		place[node] = k
-	}
+	place := rank.Places(result.Data.Nodes)
 	for _, e := range result.Edges {
 		l := link{from: place[e.From], to: place[e.To], joined: math.Min(1, float64(e.Prob+e.ProbReverse)), forward: float64(e.Prob)}
 		if l.joined < least {

@@ -223,10 +223,7 @@ func (v *discovery) checks() *document.Section {
 
 func (v *discovery) computation() *computation {
 	r := v.result
-	found := &computation{}
-	for _, note := range r.Notes {
-		found.facts = append(found.facts, "Note: "+note)
-	}
+	found := &computation{facts: apply.To(r.Notes, func(note string) string { return "Note: " + note })}
 	edges := fmt.Sprintf("%.2f edges on average", float64(r.ExpectedEdges))
 	if document.Finite(&r.LogEvidence) {
 		edges = fmt.Sprintf("Log evidence of all graphs together: %s; ", document.PlusMinus(&r.LogEvidence, &r.LogEvidenceSE, 3)) + edges

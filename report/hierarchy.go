@@ -110,9 +110,7 @@ func (v *hierarchy) computation() *computation {
 	default:
 		work += fmt.Sprintf(" (%s training %d weights in %d steps, %s certifying).", document.TimeText(r.Seconds.Train), r.Weights, r.Steps, document.TimeText(r.Seconds.Certify))
 	}
-	for _, note := range r.Notes {
-		found.facts = append(found.facts, "note: "+note)
-	}
+	found.facts = append(found.facts, apply.To(r.Notes, func(note string) string { return "note: " + note })...)
 	found.facts = append(found.facts, evidence+".", work)
 	found.draw = func(part *document.Section) {
 		part.Place(weights(len(r.Models), func(k int) (p regression.Figure, kHat *regression.Figure) {

@@ -77,10 +77,7 @@ func (v *selection) drawPairs(part *document.Section, open []int) {
 		return picture.Cell{Value: one.correlation, Text: signed(one.correlation),
 			Hint: fmt.Sprintf("%s and %s: both in with probability %s, where %s would be expected if they were independent", names[row], names[column], picture.Probability(one.both), picture.Probability(one.first*one.second))}
 	})
-	var all []pair
-	for a := range matrix {
-		all = append(all, matrix[a][a+1:]...)
-	}
+	all := slices.Concat(apply.UpTo(len(matrix), func(a int) []pair { return matrix[a][a+1:] })...)
 	slices.SortStableFunc(all, func(x, y pair) int { return cmp.Compare(math.Abs(y.correlation), math.Abs(x.correlation)) })
 	t := document.NewTable("Pairs", "<predictor", "<and", "both in", "if independent", "correlation", "<")
 	t.Open = len(all) <= 12

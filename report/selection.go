@@ -28,10 +28,7 @@ type selection struct {
 var SelectionPage = Page{show: pageOf(selectionDocument), Predictor: func(dir string) (Predictor, error) { return varsel.OpenRun(dir) }}
 
 func selectionDocument(s *source, r *varsel.Result) *document.Document {
-	v := &selection{source: s, result: r, target: s.settings["design.target"], places: map[string]int{}}
-	for k, name := range r.Data.Predictors {
-		v.places[name] = k
-	}
+	v := &selection{source: s, result: r, target: s.settings["design.target"], places: rank.Places(r.Data.Predictors)}
 	v.order = rank.Order(len(r.Inclusion), func(a, b int) int { return cmp.Compare(v.probability(b), v.probability(a)) })
 	prior := s.settings["model.prior"]
 	if r.InclusionPrior != "" {

@@ -220,10 +220,7 @@ func (c *chromosomes) add(name string) {
 
 // noneIn returns the error of a region without markers.
 func (c *chromosomes) noneIn(path string, region Region) error {
-	var parts []string
-	for _, name := range c.names {
-		parts = append(parts, fmt.Sprintf("%s (%d)", name, c.counts[name]))
-	}
+	parts := apply.To(c.names, func(name string) string { return fmt.Sprintf("%s (%d)", name, c.counts[name]) })
 	return fmt.Errorf("%s: no marker lies in %s; markers of each chromosome: %s", path, region, english.List(parts, 30))
 }
 

@@ -86,10 +86,7 @@ func (c *Column) AsFactor() *Column {
 	distinct = slices.DeleteFunc(distinct, func(v float64) bool { return v != v })
 	slices.Sort(distinct)
 	distinct = slices.Compact(distinct)
-	out := &Column{Name: c.Name, Kind: Factor, Codes: make([]int, len(c.Values)), Missing: c.Missing, defect: c.defect}
-	for _, v := range distinct {
-		out.Levels = append(out.Levels, formatNumber(v))
-	}
+	out := &Column{Name: c.Name, Kind: Factor, Codes: make([]int, len(c.Values)), Levels: apply.To(distinct, formatNumber), Missing: c.Missing, defect: c.defect}
 	for row, v := range c.Values {
 		out.Codes[row] = -1
 		if v == v {
@@ -302,11 +299,8 @@ func (t *Table) WithLabels(names ...string) *Table {
 
 // Repeat returns the table with row i repeated times[i] times, in the order of the rows.
 func (t *Table) Repeat(times []int) *Table {
-	out := &Table{Path: t.Path, Fingerprint: t.Fingerprint, unit: t.unit, places: repeat(t.places, times)}
-	for _, c := range t.columns {
-		out.columns = append(out.columns, c.repeat(times))
-	}
-	return out
+	columns := apply.To(t.columns, func(c *Column) *Column { return c.repeat(times) })
+	return &Table{Path: t.Path, Fingerprint: t.Fingerprint, unit: t.unit, places: repeat(t.places, times), columns: columns}
 }
 
 func repeat[T any](values []T, times []int) (out []T) {

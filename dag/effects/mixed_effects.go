@@ -42,10 +42,7 @@ type setting struct {
 func settings(p *score.Problem, node int) (list []setting) {
 	d := p.Data
 	if d.Category(node) {
-		for level, text := range d.Levels[node] {
-			list = append(list, setting{float64(level), text})
-		}
-		return list
+		return apply.UpTo(len(d.Levels[node]), func(level int) setting { return setting{float64(level), d.Levels[node][level]} })
 	}
 	column := d.OwnColumn(node)
 	mean, sd := stat.MeanStdDev(column, nil)
@@ -76,10 +73,9 @@ func sizeMixedEffects(p *score.Problem, ctx gocontext.Context, list []Effect, d 
 			continue
 		}
 		settings := settings(p, from)
-		outcomes := make([][][][]float64, len(d.Parents)) // [draw][setting][node][outcome]
-		for k, parents := range d.Parents {
-			outcomes[k] = simulateMixed(p, from, settings, parents, d.Thetas[k], orders[k], random)
-		}
+		outcomes := apply.UpTo(len(d.Parents), func(k int) [][][]float64 { // [draw][setting][node][outcome]
+			return simulateMixed(p, from, settings, d.Parents[k], d.Thetas[k], orders[k], random)
+		})
 		for _, e := range nodeEffects {
 			sizeMixedEffect(p, e, from, place(e.To), settings, outcomes, independent)
 		}
@@ -93,11 +89,10 @@ func sizeMixedEffects(p *score.Problem, ctx gocontext.Context, list []Effect, d 
 func simulateMixed(p *score.Problem, from int, settings []setting, parents []dgraph.Set, thetas [][]float64, order []int, random *rand.Rand) [][][]float64 {
 	table, nodes := p.MixedTable(), len(order)
 	below := score.Descendants(from, parents, order)
-	mechanisms := make([]*score.MixedMechanism, nodes)
 	rows, means := make([][]float64, len(settings)), make([][][]float64, len(settings))
-	for j := range nodes {
-		mechanisms[j] = table.Mechanism(dgraph.Family{Node: j, Parents: parents[j]}, thetas[j])
-	}
+	mechanisms := apply.UpTo(nodes, func(j int) *score.MixedMechanism {
+		return table.Mechanism(dgraph.Family{Node: j, Parents: parents[j]}, thetas[j])
+	})
 	for s := range settings {
 		rows[s] = make([]float64, table.Width)
 		means[s] = apply.To(mechanisms, func(m *score.MixedMechanism) []float64 { return make([]float64, max(1, len(m.Levels))) })

@@ -72,9 +72,7 @@ func CheckModel(p *score.Problem, ctx gocontext.Context, posterior score.Mixture
 				parents[j] = posterior.Families[chosen[j]].Parents
 			}
 			order, _ := dgraph.FromParents(parents).Order()
-			for j := range descendants {
-				descendants[j] = score.Descendants(j, parents, order)
-			}
+			descendants = apply.UpTo(nodes, func(j int) []bool { return score.Descendants(j, parents, order) })
 		}
 		if d%repeats == 0 && column == fit.first {
 			theta, _ := source(chosen[fit.node])

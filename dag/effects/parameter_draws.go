@@ -74,9 +74,7 @@ func WriteDraws(p *score.Problem, dir string, seed uint64, d score.Sample) error
 		header.Cards, header.Sites = []int{2}, []string{p.Data.Names[0] + "->" + p.Data.Names[1]}
 	}
 	columns := drawColumns(p, edges)
-	for _, c := range columns {
-		header.Coordinates = append(header.Coordinates, c.name)
-	}
+	header.Coordinates = apply.To(columns, func(c drawColumn) string { return c.name })
 	file := &draws.Draws{Header: header}
 	file.Chain = d.Chain
 	var forms []score.Form // closed form of each node's posterior; nil for networks
@@ -84,12 +82,8 @@ func WriteDraws(p *score.Problem, dir string, seed uint64, d score.Sample) error
 		forms = p.Forms()
 	}
 	for k, parents := range d.Parents {
-		for _, e := range edges {
-			file.Codes = append(file.Codes, int32(dgraph.Indicator(parents[e.To].Has(e.From))))
-		}
-		for _, c := range columns {
-			file.Theta = append(file.Theta, c.value(d.Thetas[k][c.node]))
-		}
+		file.Codes = append(file.Codes, apply.To(edges, func(e dgraph.Edge) int32 { return int32(dgraph.Indicator(parents[e.To].Has(e.From))) })...)
+		file.Theta = append(file.Theta, apply.To(columns, func(c drawColumn) float64 { return c.value(d.Thetas[k][c.node]) })...)
 		file.LogP = append(file.LogP, logDensity(p, forms, parents, d.Thetas[k])) // NaN where cells are missing
 		if d.Chain == nil {
 			file.LogQ = append(file.LogQ, math.NaN())

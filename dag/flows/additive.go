@@ -45,9 +45,7 @@ func NewAdditive(p *score.Problem) *Additive {
 			t.centers = append(t.centers, p.Data.Centers[j]...)
 		}
 		if p.Data.Counted != nil {
-			for row := range p.Data.Rows() {
-				t.counted = append(t.counted, dgraph.Indicator(p.Data.Counts(row, j)))
-			}
+			t.counted = append(t.counted, apply.UpTo(p.Data.Rows(), func(row int) float64 { return dgraph.Indicator(p.Data.Counts(row, j)) })...)
 		}
 	}
 	return t

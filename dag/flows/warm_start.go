@@ -2,6 +2,7 @@ package flows
 
 import (
 	"math/rand/v2"
+	"slices"
 
 	dgraph "github.com/transdim/vti/dag/graph"
 	"github.com/transdim/vti/internal/apply"
@@ -30,11 +31,7 @@ func WarmCode(s dgraph.Structure, parents []dgraph.Set, flip float64, undivided 
 	if undivided {
 		return dgraph.NewOrdered(s.Nodes).Code(dgraph.FromParents(varied), order)
 	}
-	var code []int32
-	for _, j := range order {
-		code = append(code, codeOf(s.Nodes, dgraph.Family{Node: j, Parents: varied[j]})...)
-	}
-	return code
+	return slices.Concat(apply.To(order, func(j int) []int32 { return codeOf(s.Nodes, dgraph.Family{Node: j, Parents: varied[j]}) })...)
 }
 
 // randomOrder returns a topological order of an acyclic graph. It picks each node at random among

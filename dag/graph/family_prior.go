@@ -3,6 +3,8 @@ package graph
 import (
 	"math"
 	"slices"
+
+	"github.com/transdim/vti/internal/apply"
 )
 
 // FamilyPrior is the prior weight of a graph A, a product over nodes j with parents pa_j: p(A) ∝
@@ -19,11 +21,7 @@ func PenaltyPrior(nodes int, lambda float64) FamilyPrior {
 	if lambda == 0 {
 		return FamilyPrior{}
 	}
-	p := FamilyPrior{BySize: make([]float64, nodes)}
-	for k := range p.BySize {
-		p.BySize[k] = -lambda * float64(k)
-	}
-	return p
+	return FamilyPrior{BySize: apply.UpTo(nodes, func(k int) float64 { return -lambda * float64(k) })}
 }
 
 // SparsePrior returns the prior that is uniform over the number of parents of a node, and then

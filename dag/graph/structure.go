@@ -53,11 +53,7 @@ type Structure struct {
 
 // FreeStructure returns a structure without constraints whose prior is uniform over graphs.
 func FreeStructure(nodes int) Structure {
-	s := Structure{Nodes: nodes, Required: make([]Set, nodes), Allowed: make([]Set, nodes), MaxParents: -1}
-	for j := range nodes {
-		s.Allowed[j] = Below(nodes).Without(j)
-	}
-	return s
+	return Structure{Nodes: nodes, Required: make([]Set, nodes), Allowed: apply.UpTo(nodes, Below(nodes).Without), MaxParents: -1}
 }
 
 // Families returns the families that the constraints allow, ordered by node, size of the set of

@@ -7,6 +7,7 @@ import (
 
 	dgraph "github.com/transdim/vti/dag/graph"
 	"github.com/transdim/vti/dag/score"
+	"github.com/transdim/vti/internal/apply"
 )
 
 // Scores returns the log evidences of all families (nodes with sets of parents). The estimate comes
@@ -123,10 +124,7 @@ func fitGaps(sizes, gaps []float64) (shift func(parents int) float64, scatter fl
 		squares += dgraph.Square(size - center)
 	}
 	slope := products / squares
-	rest := make([]float64, len(gaps))
-	for k, size := range sizes {
-		rest[k] = gaps[k] - mean - slope*(size-center)
-	}
+	rest := apply.UpTo(len(gaps), func(k int) float64 { return gaps[k] - mean - slope*(sizes[k]-center) })
 	_, scatter = meanAndSpread(rest, 3)
 	return func(parents int) float64 { return mean + slope*(float64(parents)-center) }, scatter
 }

@@ -11,6 +11,7 @@ import (
 
 	dgraph "github.com/transdim/vti/dag/graph"
 	"github.com/transdim/vti/dag/score"
+	"github.com/transdim/vti/internal/apply"
 	"github.com/transdim/vti/internal/distinct"
 	"github.com/transdim/vti/internal/logsum"
 	"github.com/transdim/vti/internal/stream"
@@ -67,14 +68,11 @@ func (g *givenLevels) under(parents []dgraph.Set, _ [][]float64, random *rand.Ra
 // graph in which nodes set by the query have no parents. The answer does not depend on the
 // remaining nodes, whose probabilities sum to one.
 func (q *resolvedQuery) relevant(parents []dgraph.Set) dgraph.Set {
-	links, from := slices.Clone(parents), dgraph.SetOf(q.target)
+	links, from := slices.Clone(parents), append(slices.Collect(maps.Keys(q.observed)), q.target)
 	for j := range q.do {
 		links[j] = dgraph.Set{}
 	}
-	for j := range q.observed {
-		from = from.With(j)
-	}
-	return dgraph.Reach(from, links)
+	return dgraph.Reach(dgraph.SetOf(from...), links)
 }
 
 // factor is a table over the combinations of values of some nodes. The nodes are in ascending
@@ -180,15 +178,9 @@ func (g *givenLevels) marginal(factors []factor) ([]float64, error) {
 		if least > score.MostCells {
 			return nil, fmt.Errorf("the query needs a table of more than %d combinations of values: observe or set some of the nodes %q", score.MostCells, distinct.At(g.problem.Data.Names, joined(factors, best)))
 		}
-		var with, without []factor
-		for _, f := range factors {
-			if slices.Contains(f.nodes, best) {
-				with = append(with, f)
-			} else {
-				without = append(without, f)
-			}
-		}
-		factors = append(without, g.sum(with, joined(with, best), best))
+		has := func(f factor) bool { return slices.Contains(f.nodes, best) }
+		with := apply.Keep(factors, has)
+		factors = append(slices.DeleteFunc(factors, has), g.sum(with, joined(with, best), best))
 	}
 	return g.sum(factors, []int{g.query.target}, -1).values, nil
 }

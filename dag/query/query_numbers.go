@@ -118,9 +118,7 @@ func (g *givenNumbers) intercept(j int, parents dgraph.Set, theta []float64, ran
 func answerNumbers(a *Answer, r resolvedQuery, answers []conditional, weights []float64, graphs []int, independent float64) {
 	values := make([]float64, len(answers))
 	if r.sign != "" {
-		for k, one := range answers {
-			values[k] = one.below(r.value, 1-2*dgraph.Indicator(r.sign == ">"))
-		}
+		values = apply.To(answers, func(one conditional) float64 { return one.below(r.value, 1-2*dgraph.Indicator(r.sign == ">")) })
 		mean, se := weightedMean(values, weights, independent)
 		a.Probabilities = []ProbabilityAnswer{{fmt.Sprintf("%s %g", r.sign, r.value), mean, se, spreadOf(values, graphs)}}
 		return

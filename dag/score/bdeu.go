@@ -32,9 +32,7 @@ func NewBDeuForm(d *tables.Data, node int, size float64) *BDeu {
 	b := &BDeu{node: node, Size: size, codes: make([][]int32, d.Nodes())}
 	for j, levels := range d.Levels {
 		b.levels = append(b.levels, len(levels))
-		for _, row := range d.CountedRows(node) {
-			b.codes[j] = append(b.codes[j], int32(d.X.At(row, j)))
-		}
+		b.codes[j] = apply.To(d.CountedRows(node), func(row int) int32 { return int32(d.X.At(row, j)) })
 	}
 	return b
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	dgraph "github.com/transdim/vti/dag/graph"
+	"github.com/transdim/vti/internal/apply"
 	"github.com/transdim/vti/internal/logsum"
 )
 
@@ -52,10 +53,7 @@ func (j *jointNormal) Stack(base dgraph.Set, items []int) (JointStack, float64) 
 	s.width = len(columns)
 	s.starts = append(s.starts, s.width)
 	s.all, s.gram = columns, make([][]float64, s.width)
-	squares := make([]float64, s.width)
-	for a, i := range columns {
-		squares[a] = j.form.gram[i*len(j.form.means)+i]
-	}
+	squares := apply.To(columns, func(i int) float64 { return j.form.gram[i*len(j.form.means)+i] })
 	s.rest, s.logDet = [][]float64{squares}, []float64{0}
 	s.level = make([]float64, s.width+1)
 	n := float64(j.form.rows)
@@ -115,10 +113,7 @@ func (s *normalStack) pushColumn(c int) {
 func (s *normalStack) gramRow(c int) []float64 {
 	if s.gram[c] == nil {
 		row := s.form.gram[s.all[c]*len(s.form.means):]
-		s.gram[c] = make([]float64, c)
-		for a, k := range s.all[:c] {
-			s.gram[c][a] = row[k]
-		}
+		s.gram[c] = apply.To(s.all[:c], func(k int) float64 { return row[k] })
 	}
 	return s.gram[c]
 }

@@ -95,10 +95,7 @@ func (d *Data) clampValue(j int, level string) (float64, error) {
 // from outside.
 func (d *Data) exempt(row, j int) {
 	if d.Counted == nil {
-		d.Counted = make([][]bool, d.Rows())
-		for row := range d.Counted {
-			d.Counted[row] = slices.Repeat([]bool{true}, d.Nodes())
-		}
+		d.Counted = apply.UpTo(d.Rows(), func(int) []bool { return slices.Repeat([]bool{true}, d.Nodes()) })
 	}
 	d.Counted[row][j] = false
 }

@@ -8,6 +8,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/transdim/vti/internal/apply"
 	"github.com/transdim/vti/table"
 )
 
@@ -186,14 +187,7 @@ func (d *Data) fillCategory(j int, c *table.Column, t *table.Table, most int) er
 func (d *Data) Category(j int) bool { return d.Levels != nil && d.Levels[j] != nil }
 
 // Categories returns the number of nodes that are categories.
-func (d *Data) Categories() (count int) {
-	for _, levels := range d.Levels {
-		if levels != nil {
-			count++
-		}
-	}
-	return count
-}
+func (d *Data) Categories() int { return len(apply.Where(len(d.Levels), d.Category)) }
 
 // Discrete reports whether all nodes are categories.
 func (d *Data) Discrete() bool { return d.Levels != nil && d.Categories() == len(d.Levels) }

@@ -340,12 +340,7 @@ func (d *Data) LogSD(j int) float64 { return math.Log(stat.StdDev(d.OwnColumn(j)
 // Targets returns the different non-empty sets of nodes that were set from outside in the same row.
 func (d *Data) Targets() (sets []dgraph.Set) {
 	for _, counted := range d.Counted {
-		var set dgraph.Set
-		for j, on := range counted {
-			if !on {
-				set = set.With(j)
-			}
-		}
+		set := dgraph.SetOf(apply.Where(len(counted), func(j int) bool { return !counted[j] })...)
 		if !set.Empty() && !slices.Contains(sets, set) {
 			sets = append(sets, set)
 		}

@@ -17,6 +17,7 @@ import (
 	"github.com/transdim/vti/dag/score"
 	"github.com/transdim/vti/internal/budget"
 	"github.com/transdim/vti/internal/parallel"
+	"github.com/transdim/vti/internal/rank"
 	"github.com/transdim/vti/internal/stream"
 	"github.com/transdim/vti/internal/verdict"
 	"github.com/transdim/vti/rjmcmc"
@@ -364,10 +365,7 @@ func (s *Graphs) Edges() Edges {
 	edges, absent := slices.Collect(maps.Keys(present)), summarise(nil)
 	summaries := make([]rjmcmc.Summary, len(edges))
 	parallel.Run(len(edges), func(k int) { summaries[k] = summarise(present[edges[k]]) })
-	places := make(map[dgraph.Edge]int, len(edges))
-	for k, e := range edges {
-		places[e] = k
-	}
+	places := rank.Places(edges)
 	return Summarise(s.nodes, density, func(e dgraph.Edge) rjmcmc.Summary {
 		if k, ok := places[e]; ok {
 			return summaries[k]

@@ -64,9 +64,7 @@ func newImputer(p *score.Problem, random *rand.Rand) *imputer {
 // cells returns the values of the missing cells, row by row.
 func (m *imputer) cells() (values []float64) {
 	for row, nodes := range m.problem.Data.Missing {
-		for _, j := range nodes {
-			values = append(values, m.problem.Data.X.At(row, j))
-		}
+		values = append(values, apply.To(nodes, func(j int) float64 { return m.problem.Data.X.At(row, j) })...)
 	}
 	return values
 }

@@ -10,6 +10,7 @@ import (
 
 	dgraph "github.com/transdim/vti/dag/graph"
 	"github.com/transdim/vti/dag/score"
+	"github.com/transdim/vti/internal/apply"
 	"github.com/transdim/vti/shard"
 )
 
@@ -122,9 +123,7 @@ func (c *candidates) screen(ctx gocontext.Context, j int, greedy *dgraph.Graph, 
 	byGain(single)
 	const companions = 8
 	bases := []dgraph.Set{s.Required[j].Or(dgraph.SetOf(greedy.Parents(j)...))}
-	for _, i := range free[:min(len(free), companions)] {
-		bases = append(bases, s.Required[j].With(i))
-	}
+	bases = append(bases, apply.To(free[:min(len(free), companions)], s.Required[j].With)...)
 	best := single
 	for _, base := range bases {
 		baseScore := c.score(j, base)
@@ -136,12 +135,7 @@ func (c *candidates) screen(ctx gocontext.Context, j int, greedy *dgraph.Graph, 
 			}
 		}
 	}
-	first := dgraph.Set{}
-	for _, i := range free {
-		if greedy.Adjacent(i, j) {
-			first = first.With(i)
-		}
-	}
+	first := dgraph.SetOf(apply.Keep(free, func(i int) bool { return greedy.Adjacent(i, j) })...)
 	found := []*together{c.together[j]}
 	if bases[0] != s.Required[j] {
 		beside, err := findTogether(ctx, c.problem, c.joints[j], []int{j}, bases[0])

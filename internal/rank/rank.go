@@ -1,5 +1,5 @@
 // Package rank computes the ranks of values, selects values by rank without sorting all of them,
-// and lists indices in a given order.
+// and lists indices in a given order or by element.
 package rank
 
 import (
@@ -78,4 +78,13 @@ func Order(n int, compare func(a, b int) int) []int {
 	order := UpTo(n)
 	slices.SortStableFunc(order, compare)
 	return order
+}
+
+// Places returns the index of each element of a list, the last for an element that repeats.
+func Places[T comparable](list []T) map[T]int {
+	places := make(map[T]int, len(list))
+	for place, element := range list {
+		places[element] = place
+	}
+	return places
 }

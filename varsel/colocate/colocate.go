@@ -8,6 +8,7 @@ import (
 
 	"github.com/transdim/vti"
 	"github.com/transdim/vti/compare"
+	"github.com/transdim/vti/internal/rank"
 	"github.com/transdim/vti/internal/report"
 	"github.com/transdim/vti/run"
 	"github.com/transdim/vti/varsel"
@@ -102,7 +103,7 @@ func Of(a, b *varsel.StoredRun, prior float64) (*Result, error) {
 		probability, se := p.estimate(oddsOf(other, len(names)), inflation)
 		r.Sensitivity = append(r.Sensitivity, Sensitivity{report.Number(other), report.Number(probability[shared]), report.Number(se[shared])})
 	}
-	placesA, placesB := placesOf(a.Result.Data.Predictors), placesOf(b.Result.Data.Predictors)
+	placesA, placesB := rank.Places(a.Result.Data.Predictors), rank.Places(b.Result.Data.Predictors)
 	for j, share := range p.sharing(models[0], models[1], oddsOf(prior, len(names))) {
 		if name := names[j]; share >= leastShared {
 			r.Shared = append(r.Shared, Predictor{name, report.Number(share), a.Result.Inclusion[placesA[name]].Certified, b.Result.Inclusion[placesB[name]].Certified})
@@ -127,7 +128,7 @@ func Of(a, b *varsel.StoredRun, prior float64) (*Result, error) {
 // run.
 func (r *Result) common(a, b *varsel.StoredRun) (names []string, err error) {
 	x, y := a.Result.Data.Predictors, b.Result.Data.Predictors
-	places := placesOf(y)
+	places := rank.Places(y)
 	for _, name := range x {
 		if _, known := places[name]; known {
 			names = append(names, name)
@@ -151,7 +152,7 @@ func modelsOf(r *varsel.StoredRun, names []string) (list []weightedModel, inflat
 	if err != nil {
 		return nil, 0, err
 	}
-	numbers, places := placesOf(names), map[string]int{}
+	numbers, places := rank.Places(names), map[string]int{}
 	used := min(len(drawn), usedDraws)
 	for i := range used {
 		var members []int
@@ -173,13 +174,4 @@ func modelsOf(r *varsel.StoredRun, names []string) (list []weightedModel, inflat
 		return list, math.Max(1, float64(used)/float64(c.ESS)), nil
 	}
 	return list, 1, nil
-}
-
-// placesOf returns the position of each name in a list.
-func placesOf(names []string) map[string]int {
-	places := make(map[string]int, len(names))
-	for place, name := range names {
-		places[name] = place
-	}
-	return places
 }

@@ -167,9 +167,7 @@ func chooseExported(d *draws.Draws, most int) (chosen []int, chains int, err err
 		keep = min(length, max(1, most/len(byChain)))
 	}
 	for _, chain := range byChain {
-		for k := range keep {
-			chosen = append(chosen, chain[k*length/keep])
-		}
+		chosen = append(chosen, apply.UpTo(keep, func(k int) int { return chain[k*length/keep] })...)
 	}
 	return chosen, len(byChain), nil
 }
@@ -278,9 +276,7 @@ func (e *exporter) variable(v *variable) error {
 	}
 	values := make([]float64, 0, len(e.chosen)*len(v.columns))
 	for _, i := range e.chosen {
-		for _, at := range v.columns {
-			values = append(values, value(i, at))
-		}
+		values = append(values, apply.To(v.columns, func(at int) float64 { return value(i, at) })...)
 	}
 	if v.labels == nil {
 		return e.w.Floats("posterior", v.name, e.shape, values)

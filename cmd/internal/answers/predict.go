@@ -12,6 +12,7 @@ import (
 	"github.com/transdim/vti/cmd/internal/application"
 	"github.com/transdim/vti/cmd/internal/cli"
 	"github.com/transdim/vti/cmd/internal/shell"
+	"github.com/transdim/vti/internal/apply"
 	"github.com/transdim/vti/internal/document"
 	"github.com/transdim/vti/internal/english"
 	"github.com/transdim/vti/predict"
@@ -144,9 +145,7 @@ func predictedRows(r *predict.Result, unit, level string) *document.Grid {
 	header := []string{unit}
 	switch {
 	case r.Categories != nil:
-		for _, category := range r.Categories {
-			header = append(header, "P("+category+")")
-		}
+		header = append(header, apply.To(r.Categories, func(category string) string { return "P(" + category + ")" })...)
 	case r.Labels != nil:
 		header = append(header, "P("+r.Labels[1]+")", "<"+level+" of it", "<"+level+" of a response")
 	default:
@@ -157,10 +156,7 @@ func predictedRows(r *predict.Result, unit, level string) *document.Grid {
 	}
 	table := &document.Grid{Rows: [][]string{header}}
 	for _, p := range r.Predictions[:min(shownRows, len(r.Predictions))] {
-		cells := []string{fmt.Sprint(p.Row)}
-		for _, probability := range p.Probabilities {
-			cells = append(cells, document.Short(probability))
-		}
+		cells := append([]string{fmt.Sprint(p.Row)}, apply.To(p.Probabilities, document.Short)...)
 		if r.Categories == nil {
 			cells = append(cells, document.Short(p.Mean), document.Interval(p.ExpectedLow, p.ExpectedHigh), document.Interval(p.Low, p.High))
 		}

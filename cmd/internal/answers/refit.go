@@ -17,6 +17,7 @@ import (
 	"github.com/transdim/vti/cmd/internal/application"
 	"github.com/transdim/vti/cmd/internal/cli"
 	"github.com/transdim/vti/cmd/internal/shell"
+	"github.com/transdim/vti/internal/apply"
 	"github.com/transdim/vti/internal/rundir"
 	"github.com/transdim/vti/predict"
 	runs "github.com/transdim/vti/run"
@@ -60,9 +61,7 @@ func newRefitter(a *shell.App, all application.Registry, run *application.Stored
 	}
 	r := &refitter{a, all, header, data, dir, nil}
 	if _, recorded := header.Flags["levels"]; !recorded {
-		for _, category := range categories {
-			r.levels = append(r.levels, "--levels="+cli.Listed(category))
-		}
+		r.levels = apply.To(categories, func(category string) string { return "--levels=" + cli.Listed(category) })
 	}
 	return r, nil
 }
@@ -148,12 +147,7 @@ func (r *refitter) byGroup(ctx context.Context, rows *predict.Rows, name string,
 	places, _ := r.table.Places()
 	result := &predict.ByGroup{Column: name}
 	for k, level := range column.Levels {
-		count := 0
-		for row, code := range column.Codes {
-			if code == k && used[places[row]] {
-				count++
-			}
-		}
+		count := len(apply.Where(len(places), func(row int) bool { return column.Codes[row] == k && used[places[row]] }))
 		if count == 0 {
 			continue
 		}

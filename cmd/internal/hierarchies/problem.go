@@ -8,6 +8,7 @@ import (
 	"github.com/transdim/vti/cmd/internal/application"
 	"github.com/transdim/vti/cmd/internal/cli"
 	"github.com/transdim/vti/hbm/regression"
+	"github.com/transdim/vti/internal/apply"
 	"github.com/transdim/vti/internal/english"
 	"github.com/transdim/vti/table"
 )
@@ -75,9 +76,6 @@ func (r *hierarchical) PrintProblem() {
 	if frame.Labels != nil && frame.Response.Binary() {
 		lines = append(lines, fmt.Sprintf("response: %s is 0, %s is 1", frame.Labels[0], frame.Labels[1]))
 	}
-	lines = append(lines, r.regression.Priors()...)
-	for _, line := range frame.Warnings {
-		lines = append(lines, "note: "+line)
-	}
-	r.Introduce(fmt.Sprintf("%s: %d rows", frame.Path, frame.Rows()), lines)
+	notes := apply.To(frame.Warnings, func(note string) string { return "note: " + note })
+	r.Introduce(fmt.Sprintf("%s: %d rows", frame.Path, frame.Rows()), lines, r.regression.Priors(), notes)
 }

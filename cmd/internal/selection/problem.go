@@ -8,6 +8,7 @@ import (
 
 	"github.com/transdim/vti/cmd/internal/application"
 	"github.com/transdim/vti/cmd/internal/cli"
+	"github.com/transdim/vti/internal/apply"
 	"github.com/transdim/vti/internal/english"
 	"github.com/transdim/vti/table"
 	"github.com/transdim/vti/varsel"
@@ -79,15 +80,12 @@ func (s *selection) PrintProblem() {
 
 // omissions returns lines on the rows and columns of the table that were left out.
 func (s *selection) omissions() (lines []string) {
-	design := s.problem.Design
-	if design.DroppedRows > 0 {
-		lines = append(lines, english.Count(design.DroppedRows, "row")+" with missing values dropped")
+	d := s.problem.Design
+	if d.DroppedRows > 0 {
+		lines = append(lines, english.Count(d.DroppedRows, "row")+" with missing values dropped")
 	}
-	if design.FilledCells > 0 {
-		lines = append(lines, english.Count(design.FilledCells, "missing genotype")+" replaced by the mean of the marker")
+	if d.FilledCells > 0 {
+		lines = append(lines, english.Count(d.FilledCells, "missing genotype")+" replaced by the mean of the marker")
 	}
-	for _, dropped := range design.Dropped {
-		lines = append(lines, fmt.Sprintf("%s left out: it %s", dropped.Name, dropped.Reason))
-	}
-	return lines
+	return append(lines, apply.To(d.Dropped, func(c design.Dropped) string { return fmt.Sprintf("%s left out: it %s", c.Name, c.Reason) })...)
 }

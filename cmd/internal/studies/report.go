@@ -13,6 +13,7 @@ import (
 	"github.com/transdim/vti"
 	"github.com/transdim/vti/cmd/internal/application"
 	"github.com/transdim/vti/cmd/internal/shell"
+	"github.com/transdim/vti/internal/apply"
 	"github.com/transdim/vti/internal/atomicfile"
 	"github.com/transdim/vti/internal/document"
 	"github.com/transdim/vti/internal/english"
@@ -51,9 +52,9 @@ func WriteReport(ctx context.Context, a *shell.App, all application.Registry, pa
 func describe(plan *study.Plan, s *study.Survey) *document.Document {
 	d := &document.Document{Title: plan.Name(), Subtitle: fmt.Sprintf("%s of vti %s", document.Counted(s.Tasks, "task"), plan.Command)}
 	d.Answer = []string{fmt.Sprintf("Of %s %d %s done; %d failed, and %d %s missing.", document.Counted(s.Tasks, "task"), s.Done, english.Form(s.Done, "is", "are"), s.Failed, s.Missing, english.Form(s.Missing, "is", "are"))}
-	for _, verdict := range slices.Sorted(maps.Keys(s.Verdicts)) {
-		d.Answer = append(d.Answer, fmt.Sprintf("%s: %s.", document.Counted(s.Verdicts[verdict], "answer"), verdict))
-	}
+	d.Answer = append(d.Answer, apply.To(slices.Sorted(maps.Keys(s.Verdicts)), func(verdict string) string {
+		return fmt.Sprintf("%s: %s.", document.Counted(s.Verdicts[verdict], "answer"), verdict)
+	})...)
 	d.Answer = append(d.Answer, fmt.Sprintf("They took %s s of processor time, the longest %s s in all.", picture.Number(s.CPUSeconds), picture.Number(s.Longest)))
 	mark := document.Mark{Name: "Study"}
 	switch {
@@ -84,20 +85,15 @@ func describe(plan *study.Plan, s *study.Survey) *document.Document {
 }
 
 func endingsTable(settings []study.SettingCount) *document.Table {
-	endings := map[string]bool{}
+	endings := map[string]int{}
 	for _, one := range settings {
-		for ending := range one.Counts {
-			endings[ending] = true
-		}
+		maps.Copy(endings, one.Counts)
 	}
 	order := slices.Sorted(maps.Keys(endings))
 	t := document.NewTable("How tasks ended, by setting", append([]string{"<setting", "<value"}, order...)...).Opened()
 	for _, one := range settings {
-		row := []string{one.Setting, one.Value}
-		for _, ending := range order {
-			row = append(row, strconv.Itoa(one.Counts[ending]))
-		}
-		t.Add(row...)
+		counts := apply.To(order, func(ending string) string { return strconv.Itoa(one.Counts[ending]) })
+		t.Add(append([]string{one.Setting, one.Value}, counts...)...)
 	}
 	return t
 }
