@@ -447,6 +447,15 @@ func TestRowsTogether(t *testing.T) {
 	}
 }
 
+// The kernels of rows that fit exactly are finite at a scale whose square underflows.
+func TestTinyScale(t *testing.T) {
+	y := []float64{1, 2, 3}
+	for _, kind := range []Kind{GaussianKind, StudentKind, RobustKind} {
+		l := New(kind, Shape{})
+		require.InEpsilon(t, 3*l.LogKernelAt(1, 1, 1e-170), LogKernels(l, y, nil, y, 1e-170), 1e-12, "%s", kind)
+	}
+}
+
 // The likelihood of a censored time is the probability of a longer time.
 func TestCensoredTimesAreTails(t *testing.T) {
 	for _, kind := range []Kind{ExponentialKind, WeibullKind} {

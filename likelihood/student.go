@@ -41,8 +41,8 @@ func (l student) sumKernels(y, times, eta []float64, scale float64, sums []float
 		for k := range sums {
 			z := work
 			vectors.Sub(z, y, eta[k*n:(k+1)*n])
-			vectors.Mul(z, z, z)
-			vectors.MulScalar(z, z, 1/(l.degrees*scale*scale))
+			vectors.MulScalar(z, z, 1/(scale*math.Sqrt(l.degrees)))
+			vectors.Mul(z, z, z) // after the division, since σ² may underflow
 			vectors.AddScalar(z, z, 1)
 			if times == nil && vectors.MaxOf(z) < mostFactor {
 				for range 3 {
