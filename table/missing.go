@@ -65,8 +65,9 @@ func describeMissing(counts []MissingCount, rows int) string {
 // Missing returns the named columns that have missing cells, in the order of names.
 func (t *Table) Missing(names []string) ([]MissingCount, error) {
 	var counts []MissingCount
+	find := t.Finder()
 	for _, name := range names {
-		c, err := t.Lookup(name)
+		c, err := find(name)
 		if err != nil {
 			return nil, err
 		}
@@ -90,7 +91,11 @@ func (t *Table) Complete(names []string, drop bool) (*Table, int, error) {
 		return nil, 0, err
 	}
 	if !drop || complete.Rows() == 0 {
-		genotypes := slices.ContainsFunc(t.columns, func(c *Column) bool { return c.Genotype && c.Missing > 0 && slices.Contains(names, c.Name) })
+		find := t.Finder()
+		genotypes := slices.ContainsFunc(missing, func(m MissingCount) bool {
+			c, err := find(m.Column)
+			return err == nil && c.Genotype
+		})
 		return nil, 0, &MissingError{t.Path, missing, len(names), t.Rows(), complete.Rows(), genotypes}
 	}
 	return complete, dropped, nil
@@ -99,9 +104,9 @@ func (t *Table) Complete(names []string, drop bool) (*Table, int, error) {
 // DropMissing returns the table without the rows that have a missing cell in one of the named
 // columns, and the number of these rows. Levels of factors that no remaining row has are removed.
 func (t *Table) DropMissing(names []string) (*Table, int, error) {
-	times := slices.Repeat([]int{1}, t.Rows())
+	times, find := slices.Repeat([]int{1}, t.Rows()), t.Finder()
 	for _, name := range names {
-		c, err := t.Lookup(name)
+		c, err := find(name)
 		if err != nil {
 			return nil, 0, err
 		}

@@ -167,15 +167,29 @@ func (t *Table) Place(row int) string { return fmt.Sprintf("%s %d", t.unit, t.pl
 // Lookup returns the column called name. The error for an unknown name suggests similar names. If a
 // cell does not fit the column's type, the error names the cell.
 func (t *Table) Lookup(name string) (*Column, error) {
+	at := slices.IndexFunc(t.columns, func(c *Column) bool { return c.Name == name })
+	if at < 0 {
+		return nil, fmt.Errorf("%s: no column %q; %s", t.Path, name, suggest(name, t.Names()))
+	}
+	if c := t.columns[at]; c.defect != nil {
+		return nil, fmt.Errorf("%s: %w", t.Path, c.defect)
+	}
+	return t.columns[at], nil
+}
+
+// Finder returns a function like Lookup for callers that look up many columns: its time does not
+// grow with the number of columns.
+func (t *Table) Finder() func(name string) (*Column, error) {
+	columns := make(map[string]*Column, len(t.columns))
 	for _, c := range t.columns {
-		if c.Name == name {
-			if c.defect != nil {
-				return nil, fmt.Errorf("%s: %w", t.Path, c.defect)
-			}
+		columns[c.Name] = c
+	}
+	return func(name string) (*Column, error) {
+		if c := columns[name]; c != nil && c.defect == nil {
 			return c, nil
 		}
+		return t.Lookup(name) // for its error
 	}
-	return nil, fmt.Errorf("%s: no column %q; %s", t.Path, name, suggest(name, t.Names()))
 }
 
 // TextFound describes the first text in a Factor column, for errors in which numbers are required:

@@ -17,10 +17,10 @@ func (p *Problem) coefficientNames() (names []string) {
 	}
 	for _, column := range p.Design.Names {
 		for _, level := range p.Design.Levels[1:] {
-			names = append(names, design.FreeName(level+":"+column, names))
+			names = append(names, level+":"+column)
 		}
 	}
-	return names
+	return design.FreeNames(names, nil)
 }
 
 // eachColumn replaces the coefficients of each column of the design, one for each linear predictor.
@@ -40,11 +40,10 @@ func (p *Problem) eachColumn(values []float64, move func(from, to []float64)) {
 func (p *Problem) extraNames() (names []string) {
 	switch {
 	case p.Design.Likelihood.Ordered():
-		taken := p.Design.Names
 		for k, level := range p.Design.Levels[1:] {
-			names = append(names, design.FreeName(p.Design.Levels[k]+"|"+level, taken))
-			taken = append(taken[:len(taken):len(taken)], names[k])
+			names = append(names, p.Design.Levels[k]+"|"+level)
 		}
+		return design.FreeNames(names, p.Design.Names)
 	case p.UnknownScale():
 		names = []string{p.Design.ScaleName()}
 	}

@@ -42,10 +42,10 @@ func (t *SlotTarget) coordinateNames() (names []string) {
 			if t.space.Width() > 1 {
 				name += fmt.Sprintf(".%d", column+1)
 			}
-			names = append(names, design.FreeName(name, names))
+			names = append(names, name)
 		}
 	}
-	return names
+	return design.FreeNames(names, nil)
 }
 
 // places returns, for every coefficient of a model, its column of the design, its coordinate, and

@@ -351,18 +351,27 @@ func (d *Design) arrange(predictors []rawPredictor, intercept bool, rows int) []
 			}
 		}
 	}
-	for _, c := range columns {
-		d.Names = append(d.Names, FreeName(c.name, d.Names))
-	}
+	d.Names = FreeNames(apply.To(columns, func(c rawColumn) string { return c.name }), nil)
 	return columns
 }
 
 // FreeName returns name, in parentheses as long as it equals one of the names in taken.
-func FreeName(name string, taken []string) string {
-	for slices.Contains(taken, name) {
-		name = "(" + name + ")"
+func FreeName(name string, taken []string) string { return FreeNames([]string{name}, taken)[0] }
+
+// FreeNames returns the names, each in parentheses as long as it equals one of the names in taken
+// or an earlier one of the result.
+func FreeNames(names, taken []string) []string {
+	used := make(map[string]bool, len(names)+len(taken))
+	for _, name := range taken {
+		used[name] = true
 	}
-	return name
+	return apply.To(names, func(name string) string {
+		for used[name] {
+			name = "(" + name + ")"
+		}
+		used[name] = true
+		return name
+	})
 }
 
 func afterDropping(rows int) string {

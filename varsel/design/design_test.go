@@ -257,3 +257,8 @@ func TestMixedLabelsAreFactors(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []string{InterceptName, "n=2", "n=3+"}, design.Names)
 }
+
+func TestFreeNames(t *testing.T) {
+	require.Equal(t, []string{"(x)", "y", "(y)", "((x))"}, FreeNames([]string{"x", "y", "y", "x"}, []string{"x"}))
+	require.Equal(t, "((sigma))", FreeName("sigma", []string{"sigma", "(sigma)"}))
+}

@@ -162,11 +162,14 @@ func (opt Options) responseColumns() []string {
 
 // used returns the names of the columns in which missing cells matter.
 func (l *layout) used(opt Options) []string {
-	names := append(opt.responseColumns(), l.offset...)
+	names, seen := append(opt.responseColumns(), l.offset...), make(map[string]bool)
+	for _, name := range names {
+		seen[name] = true
+	}
 	for _, b := range l.blocks {
 		for _, name := range b.columns {
-			if !slices.Contains(names, name) { // terms may share a column
-				names = append(names, name)
+			if !seen[name] { // terms may share a column
+				names, seen[name] = append(names, name), true
 			}
 		}
 	}
@@ -177,7 +180,7 @@ func (l *layout) used(opt Options) []string {
 // level but the first. The argument seen is the number of rows, the first ones, to which the run is
 // fitted.
 func (l *layout) expand(t *table.Table, seen int) ([]rawPredictor, error) {
-	predictors := make([]rawPredictor, len(l.blocks))
+	predictors, find := make([]rawPredictor, len(l.blocks)), t.Finder()
 	for i, b := range l.blocks {
 		predictors[i] = rawPredictor{name: b.name, always: b.always, parents: b.parents}
 		if b.term != nil {
@@ -191,7 +194,7 @@ func (l *layout) expand(t *table.Table, seen int) ([]rawPredictor, error) {
 			continue
 		}
 		for _, name := range b.columns {
-			c, err := t.Lookup(name)
+			c, err := find(name)
 			if err != nil {
 				return nil, err
 			}
