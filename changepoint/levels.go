@@ -7,6 +7,7 @@ import (
 
 	"gonum.org/v1/gonum/stat"
 
+	"github.com/transdim/vti/internal/apply"
 	"github.com/transdim/vti/internal/logsum"
 	"github.com/transdim/vti/internal/stream"
 )
@@ -71,7 +72,7 @@ func newSums(y, u []float64) *sums {
 // segment returns the sum of the rows from+1 … to, and the sum of squares about their mean.
 func (s *sums) segment(from, to int) (sum, squares float64) {
 	n, rest := float64(to-from), s.y.between(from, to)
-	return rest + n*s.middle, math.Max(0, s.yy.between(from, to)-rest*rest/n)
+	return rest + n*s.middle, max(0, s.yy.between(from, to)-rest*rest/n)
 }
 
 // means is the family of rows that scatter about a level μ ~ N(0, levelSD²) with a known standard
@@ -79,18 +80,27 @@ func (s *sums) segment(from, to int) (sum, squares float64) {
 type means struct {
 	*sums
 	sigma, levelSD float64
+	logNorms       []float64 // the part of the log evidence that depends only on the number of rows
+}
+
+func newMeans(s *sums, sigma, levelSD float64) means {
+	s2, t2 := sigma*sigma, levelSD*levelSD
+	return means{s, sigma, levelSD, apply.UpTo(len(s.y.high), func(rows int) float64 {
+		n := float64(rows)
+		return -0.5*n*math.Log(2*math.Pi*s2) - 0.5*math.Log1p(n*t2/s2)
+	})}
 }
 
 func (f means) logEvidence(from, to int) float64 {
 	sum, squares := f.segment(from, to)
-	return f.logEvidenceOf(float64(to-from), sum, squares)
+	return f.logEvidenceOf(to-from, sum, squares)
 }
 
-// logEvidenceOf returns the log evidence of n rows from their sum and the sum of squares about
-// their mean or line.
-func (f means) logEvidenceOf(n, sum, squares float64) float64 {
-	s2, t2 := f.sigma*f.sigma, f.levelSD*f.levelSD
-	return -0.5*n*math.Log(2*math.Pi*s2) - 0.5*math.Log1p(n*t2/s2) - 0.5*squares/s2 - 0.5*sum*sum/n/(s2+n*t2)
+// logEvidenceOf returns the log evidence of the given number of rows from their sum and the sum of
+// squares about their mean or line.
+func (f means) logEvidenceOf(rows int, sum, squares float64) float64 {
+	n, s2, t2 := float64(rows), f.sigma*f.sigma, f.levelSD*f.levelSD
+	return f.logNorms[rows] - 0.5*squares/s2 - 0.5*sum*sum/n/(s2+n*t2)
 }
 
 func (f means) draw(from, to int, random *rand.Rand) level {
@@ -124,7 +134,7 @@ func (f slopes) logEvidence(from, to int) float64 {
 	}
 	s2, b2, along := f.sigma*f.sigma, f.slopeSD*f.slopeSD, product*product/spread
 	sum, squares := f.segment(from, to)
-	return f.logEvidenceOf(float64(to-from), sum, math.Max(0, squares-along)) - 0.5*math.Log1p(spread*b2/s2) - 0.5*along/(s2+spread*b2)
+	return f.logEvidenceOf(to-from, sum, math.Max(0, squares-along)) - 0.5*math.Log1p(spread*b2/s2) - 0.5*along/(s2+spread*b2)
 }
 
 func (f slopes) draw(from, to int, random *rand.Rand) level {

@@ -33,7 +33,7 @@ func integral(low, high float64, steps int, logf func(x float64) float64) float6
 func TestNormalSegmentsAreMultivariateNormal(t *testing.T) {
 	y, u := smallSeries()
 	s := newSums(y, u)
-	level := means{s, 0.6, 1.3}
+	level := newMeans(s, 0.6, 1.3)
 	line := slopes{level, 2.5}
 	for from := range y {
 		for to := from + 1; to <= len(y); to++ {
@@ -128,7 +128,7 @@ func TestDrawsOfSegments(t *testing.T) {
 		}
 		require.InDelta(t, want, mean, 4*math.Sqrt((square-mean*mean)/draws))
 	}
-	level := means{s, 0.5, 1}
+	level := newMeans(s, 0.5, 1)
 	sum, _ := s.segment(3, 8)
 	check(sum/0.25/(5/0.25+1), func(r *rand.Rand) float64 { return level.draw(3, 8, r).mean })
 	both := normals{s, 0.3, 0.5, 0.05}

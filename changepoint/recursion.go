@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/stat/combin"
 
 	"github.com/transdim/vti/internal/apply"
@@ -42,14 +43,22 @@ type recursion struct {
 	backward [][]float64
 	// logEvidence[k] is log p(data | k).
 	logEvidence []float64
+	// before holds distributions of the j-th place given the boundary after it, by j and this
+	// boundary, from which sample has drawn. held is the number of their probabilities.
+	before map[[2]int]pick.Table
+	held   int
 }
+
+// mostHeld is the largest number of probabilities of places that a recursion keeps for later draws.
+// They take 8 MiB.
+const mostHeld = 1 << 20
 
 // newRecursion computes the forward sums for each number of changes up to most. It takes O(N² most)
 // operations for N candidate places.
 func newRecursion(ctx gocontext.Context, data segments, most int) (*recursion, error) {
 	n := data.places()
 	r := &recursion{data: data, forward: matrix(most+1, n+2), logEvidence: make([]float64, most+1)}
-	row := make([]float64, n+1)
+	row, sums, table := make([]float64, n+1), make([]float64, most), newLogTable(r.forward)
 	for i := 1; i <= n+1; i++ {
 		if err := ctx.Err(); err != nil {
 			return nil, err
@@ -62,9 +71,11 @@ func newRecursion(ctx gocontext.Context, data segments, most int) (*recursion, e
 			weight = data.logWeight(i)
 		}
 		r.forward[0][i] = row[0] + weight
-		for k := 1; k <= most; k++ {
-			r.forward[k][i] = logDot(r.forward[k-1][1:i], row[1:i]) + weight
+		table.dots(sums, row, 1, i)
+		for k, sum := range sums {
+			r.forward[k+1][i] = sum + weight
 		}
+		table.complete(i)
 	}
 	for k := range r.logEvidence {
 		r.logEvidence[k] = r.forward[k][n+1] + data.logConstant(k)
@@ -75,7 +86,7 @@ func newRecursion(ctx gocontext.Context, data segments, most int) (*recursion, e
 func (r *recursion) both(ctx gocontext.Context) error {
 	n, most := r.data.places(), len(r.forward)-1
 	r.backward = matrix(most+1, n+2)
-	row := make([]float64, n+2)
+	row, sums, table := make([]float64, n+2), make([]float64, most), newLogTable(r.backward)
 	for i := n; i >= 0; i-- {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -84,9 +95,11 @@ func (r *recursion) both(ctx gocontext.Context) error {
 			row[j] = r.data.logSegment(i, j) + r.data.logWeight(j)
 		}
 		r.backward[0][i] = r.data.logSegment(i, n+1)
-		for k := 1; k <= most; k++ {
-			r.backward[k][i] = logDot(r.backward[k-1][i+1:n+1], row[i+1:n+1])
+		table.dots(sums, row, i+1, n+1)
+		for k, sum := range sums {
+			r.backward[k+1][i] = sum
 		}
+		table.complete(i)
 	}
 	return nil
 }
@@ -100,15 +113,27 @@ func (r *recursion) place(k, j, i int) float64 {
 func (r *recursion) sample(k int, random *rand.Rand) []int {
 	places := make([]int, k)
 	to := r.data.places() + 1
-	logs := make([]float64, to)
 	for j := k; j >= 1; j-- {
-		for i := 1; i < to; i++ {
-			logs[i] = r.forward[j-1][i] + r.data.logSegment(i, to)
-		}
-		to = 1 + pick.Log(logs[1:to], random.Float64())
+		to = 1 + r.placeBefore(j, to).Index(random.Float64())
 		places[j-1] = to
 	}
 	return places
+}
+
+// placeBefore returns the distribution of the j-th place less 1, given the boundary to after it.
+func (r *recursion) placeBefore(j, to int) pick.Table {
+	key := [2]int{j, to}
+	if table, ok := r.before[key]; ok {
+		return table
+	}
+	if r.held += to; r.before == nil || r.held > mostHeld {
+		r.before, r.held = map[[2]int]pick.Table{}, to
+	}
+	weights := apply.UpTo(to-1, func(i int) float64 { return r.forward[j-1][i+1] + r.data.logSegment(i+1, to) })
+	vectors.AddScalar(weights, weights, -floats.Max(weights))
+	vectors.Exp(weights, weights)
+	r.before[key] = pick.NewTable(weights)
+	return r.before[key]
 }
 
 // best returns the k places with the largest joint probability given k. Where places are times, it

@@ -148,7 +148,7 @@ func (p *Problem) noise(s *sums) shared {
 		where:    between(math.Max(lowest, math.Min(p.leastNoise(), start-3)), math.Max(start, 0)+scanDistance),
 		logPrior: func(x float64) float64 { return prior.LogProb(x) - logNorm },
 		family: func(x float64) family {
-			levels := means{s, math.Exp(x), p.Options.LevelSD}
+			levels := newMeans(s, math.Exp(x), p.Options.LevelSD)
 			if p.Options.Kind == Slope {
 				return slopes{levels, slopeSD}
 			}
