@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 	"math/rand/v2"
+	"strconv"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -53,10 +54,17 @@ func TestSlopeAndMoments(t *testing.T) {
 	require.InDeltaSlice(t, []float64{spread, third, fourth}, computed[:], 1e-10)
 }
 
-// The checks of residuals find a node with heavy tails, and nothing for a node with normal noise.
+// The checks of residuals find a node with heavy tails, and nothing for a node with normal noise,
+// also if there are so many rows that only some are checked.
 func TestChecksFindHeavyTails(t *testing.T) {
+	for _, count := range []int{300, 2*checkRows + 1} {
+		t.Run(strconv.Itoa(count), func(t *testing.T) { checkHeavyTails(t, count) })
+	}
+}
+
+func checkHeavyTails(t *testing.T, count int) {
 	random := rand.New(rand.NewPCG(5, 6))
-	rows := make([][]float64, 300)
+	rows := make([][]float64, count)
 	for i := range rows {
 		rows[i] = []float64{random.NormFloat64(), random.NormFloat64() / math.Sqrt(random.ExpFloat64())}
 	}
