@@ -10,6 +10,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/transdim/vti/internal/apply"
+	"github.com/transdim/vti/internal/evaluate"
 	"github.com/transdim/vti/internal/logsum"
 	"github.com/transdim/vti/internal/psis"
 	"github.com/transdim/vti/internal/rank"
@@ -26,7 +27,7 @@ type jointDraws struct {
 }
 
 // input draws the models of a batch from r(m), the wider version of q(m), and inputs z of the flow
-// from wideReference.
+// from evaluate.WideReference.
 func (d *jointDraws) input() (batchInput, error) {
 	batch, _, dim := d.evaluator.Sizes()
 	codes, _, err := d.reference.Draw(d.random)
@@ -35,7 +36,7 @@ func (d *jointDraws) input() (batchInput, error) {
 	}
 	z := make([]float64, batch*dim)
 	for row := range batch {
-		wideReference.draw(d.random, z[row*dim:(row+1)*dim])
+		evaluate.WideReference.Draw(d.random, z[row*dim:(row+1)*dim])
 	}
 	return batchInput{slices.Concat(codes...), z, "joint", d.evaluator.pushWide}, nil
 }

@@ -76,7 +76,7 @@
 //	chains.go             tempered chains that check weights, and how long they are
 //	witness.go            points of high density, from earlier certificates, chains or the target
 //	importance.go         the importance sampler
-//	reference.go          wider proposals for θ and for models
+//	reference.go          wider proposals for models
 //	certificate.go        type aliases of package models: certificates and verdicts
 //	certify_shard.go      a certificate computed by several processes
 package vti

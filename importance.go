@@ -178,7 +178,7 @@ func (s *importanceSampler) draw(ctx context.Context, allocation []int, store bo
 	fromFlow := s.newRows(store, "flow", s.evaluator.pushWide)
 	proposed := s.newRows(store, "proposal", func(codes []int32, theta []float64) (evaluate.Pushed, []float64, error) {
 		draws, err := s.evaluator.Pull(codes, theta)
-		return draws, wideReference.logWeights(draws), err
+		return draws, evaluate.WideReference.LogWeights(draws), err
 	})
 	for model, draws := range allocation {
 		if s.proposals[model] != nil {
@@ -194,7 +194,7 @@ func (s *importanceSampler) draw(ctx context.Context, allocation []int, store bo
 			if x := rows.X[row*dim : (row+1)*dim]; rows == proposed {
 				s.proposals[model].Draw(s.random, x)
 			} else {
-				wideReference.draw(s.random, x)
+				evaluate.WideReference.Draw(s.random, x)
 			}
 			if err := rows.add(ctx, model); err != nil {
 				return err
@@ -292,7 +292,7 @@ func (s *importanceSampler) count(batch pendingBatch, draws evaluate.Pushed, log
 		s.tallies[model].add(draw, s.choices.Float64(), batch.store)
 		if s.proposals[model] == nil {
 			tally := &s.tallies[model]
-			tally.components = append(tally.components, wideReference.components(draws.Noise[row*dim:(row+1)*dim], int(draws.Active[row]))...)
+			tally.components = append(tally.components, evaluate.WideReference.Components(draws.Noise[row*dim:(row+1)*dim], int(draws.Active[row]))...)
 		}
 	}
 	s.done += len(batch.owner)

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/transdim/vti/internal/apply"
+	"github.com/transdim/vti/internal/evaluate"
 	"github.com/transdim/vti/internal/laplace"
 	"github.com/transdim/vti/internal/parallel"
 	"github.com/transdim/vti/internal/verdict"
@@ -165,7 +166,7 @@ func (s *importanceSampler) weightsAt(models []int, theta [][]float64) ([]float6
 		if err != nil {
 			return nil, err
 		}
-		for row, weight := range wideReference.logWeights(draws)[:rows] {
+		for row, weight := range evaluate.WideReference.LogWeights(draws)[:rows] {
 			if proposal := s.proposals[models[start+row]]; proposal != nil {
 				weight = mixtureWeight(draws.LogJoint[row], draws.LogJoint[row]-weight, proposal.LogDensity(theta[start+row]))
 			}

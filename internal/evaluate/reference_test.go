@@ -1,4 +1,4 @@
-package vti
+package evaluate
 
 import (
 	"fmt"
@@ -22,8 +22,8 @@ func TestReferenceDensityIsNormalised(t *testing.T) {
 	var sum, sumOfSquares float64
 	z := make([]float64, dim)
 	for range n {
-		wideReference.draw(random, z)
-		ratios := wideReference.logRatios(z, dim)
+		WideReference.Draw(random, z)
+		ratios := WideReference.logRatios(z, dim)
 		inverse := math.Exp(-ratios[len(ratios)-1])
 		sum += inverse
 		sumOfSquares += inverse * inverse
@@ -38,14 +38,14 @@ func TestReferenceDensityIsNormalised(t *testing.T) {
 func TestReferenceDensityOfActiveCoordinates(t *testing.T) {
 	log := func(x float64) float64 { return math.Log(2.0/3 + math.Exp(x*x/2*(1-1.0/16))/12) }
 	for active, z := range map[int][]float64{3: {1, -2, 0}, 2: {1, -2, 0}} {
-		ratios := wideReference.logRatios(z, active)
-		require.InDelta(t, log(1)+log(2)+float64(active-2)*log(0), ratios[len(wideReference.scales)], 1e-12)
+		ratios := WideReference.logRatios(z, active)
+		require.InDelta(t, log(1)+log(2)+float64(active-2)*log(0), ratios[len(WideReference.scales)], 1e-12)
 	}
 }
 
 // largestWeight returns the largest weight under r for a posterior in which one coordinate has the
 // density 0.98 N(0, 1) + 0.02 N(0, 3²). All other coordinates have the distribution of the flow.
-func largestWeight(r reference, dim int) (largest float64) {
+func largestWeight(r Reference, dim int) (largest float64) {
 	z := make([]float64, dim)
 	for z[0] = 0; z[0] < 20; z[0] += 0.1 {
 		ratios := r.logRatios(z, dim)
@@ -57,9 +57,9 @@ func largestWeight(r reference, dim int) (largest float64) {
 // If a single coordinate has a longer tail than the flow, no weight is much larger than the others.
 // Without the last component of the mixture, one draw could change the evidence.
 func TestLongTailOfOneCoordinate(t *testing.T) {
-	without := reference{wideReference.scales, []float64{0.7, 0.15, 0.1, 0.05}, 0, wideReference.aloneScale}
+	without := Reference{WideReference.scales, []float64{0.7, 0.15, 0.1, 0.05}, 0, WideReference.aloneScale}
 	for _, dim := range []int{2, 12, 40} {
-		require.Less(t, largestWeight(wideReference, dim), float64(2*dim+2))
+		require.Less(t, largestWeight(WideReference, dim), float64(2*dim+2))
 		require.Greater(t, largestWeight(without, dim), 1e9)
 	}
 }
@@ -69,11 +69,11 @@ func TestLongTailOfOneCoordinate(t *testing.T) {
 func weightsUnder(name string, n, dim int, scale float64) (logWeights, components []float64) {
 	random, z := stream.Rand(3, name), make([]float64, dim)
 	for range n {
-		wideReference.draw(random, z)
-		ratios := wideReference.logRatios(z, dim)
+		WideReference.Draw(random, z)
+		ratios := WideReference.logRatios(z, dim)
 		logTarget := 1 - float64(dim)*math.Log(scale) + floats.Dot(z, z)/2*(1-1/(scale*scale))
 		logWeights = append(logWeights, logTarget-ratios[len(ratios)-1])
-		components = append(components, wideReference.components(z, dim)...)
+		components = append(components, WideReference.Components(z, dim)...)
 	}
 	return logWeights, components
 }
