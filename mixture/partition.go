@@ -24,6 +24,9 @@ type partition struct {
 	// fresh holds clusters without rows, drawn from the prior, and freshDensity their densities.
 	fresh        [auxiliary]component
 	freshDensity [auxiliary][]float64
+	// splitDensity holds densities of all rows in the left and in the right cluster of a proposed
+	// split, with their weights, and in the cluster that is split.
+	splitDensity [3][]float64
 	spare        [][]float64 // buffers
 	// componentsGiven[t][k-1] is p(k | t clusters). In the prior for the cluster of a row, given t
 	// clusters of the other rows, a new cluster has the weight novelty[t], and a cluster of n rows
@@ -49,6 +52,9 @@ func (p *Problem) newPartition(order []int, clusters int, random *rand.Rand) *pa
 	}
 	for a := range s.freshDensity {
 		s.freshDensity[a] = s.buffer()
+	}
+	for c := range s.splitDensity {
+		s.splitDensity[c] = s.buffer()
 	}
 	s.parameters()
 	return s

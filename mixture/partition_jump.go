@@ -39,32 +39,56 @@ func (s *partition) next(c int) int {
 	return at
 }
 
+// fillSplit computes the densities of all rows in a cluster and in the two clusters of its split.
+func (s *partition) fillSplit(one, left, right component) {
+	for k, cluster := range [...]component{left, right, one} {
+		s.p.family.fill(s.splitDensity[k], cluster)
+	}
+}
+
+// leastDensity is the density below which a row's density is computed as a logarithm.
+const leastDensity = 1e-290
+
+// logShares returns the log densities of a row in both clusters of a split, with their weights.
+func (s *partition) logShares(row int, left, right component) (a, b float64) {
+	return math.Log(left.weight) + s.p.family.logDensity(row, left), math.Log(right.weight) + s.p.family.logDensity(row, right)
+}
+
 // share returns the probability that a row goes to the left cluster in a split.
-func (s *partition) share(u1 float64, row int, left, right component) float64 {
-	a := math.Log(u1) + s.p.family.logDensity(row, left)
-	b := math.Log(1-u1) + s.p.family.logDensity(row, right)
+func (s *partition) share(row int, left, right component) float64 {
+	a, b := s.splitDensity[0][row], s.splitDensity[1][row]
+	if a+b > leastDensity {
+		return a / (a + b)
+	}
+	a, b = s.logShares(row, left, right)
 	return 1 / (1 + math.Exp(b-a))
 }
 
-// logRatio returns the log acceptance ratio of a split of one of t clusters. member reports whether
-// a row belongs to the cluster, and inLeft whether it goes to the left cluster.
-func (s *partition) logRatio(one, left, right component, u []float64, t int, member func(i int) bool, inLeft func(i int) bool) float64 {
-	o, f, log := s.p.Options, s.p.family, 0.0
-	n1, n2 := 0.0, 0.0
-	for i := range s.cluster {
+// logRatio returns the log acceptance ratio of a split of one of t clusters into clusters of n1 and
+// n2 rows. member reports whether a row belongs to the cluster, and splitDensity holds the
+// densities of the rows. A row's density in its new cluster, divided by the probability of this
+// cluster in the split, is the sum of its densities in both clusters over the weight of its own, u1
+// or 1 − u1. The probability of these rows in a merge, u1^n1 (1−u1)^n2, cancels the weights.
+func (s *partition) logRatio(one, left, right component, u []float64, t int, n1, n2 float64, member func(i int) bool) float64 {
+	o, f, log, product := s.p.Options, s.p.family, 0.0, 1.0
+	for i, whole := range s.splitDensity[2] {
 		if !member(i) {
 			continue
 		}
-		toLeft := s.share(u[0], i, left, right)
-		if inLeft(i) {
-			n1++
-			log += f.logDensity(i, left) - math.Log(toLeft)
-		} else {
-			n2++
-			log += f.logDensity(i, right) - math.Log(1-toLeft)
+		both := s.splitDensity[0][i] + s.splitDensity[1][i]
+		if both < leastDensity || whole < leastDensity {
+			a, b := s.logShares(i, left, right)
+			log += logsum.Add(a, b) - f.logDensity(i, one)
+			continue
 		}
-		log -= f.logDensity(i, one)
+		next := product * (both / whole)
+		if next < 1e-200 || next > 1e200 {
+			log += math.Log(product) + math.Log(both/whole)
+			next = 1
+		}
+		product = next
 	}
+	log += math.Log(product)
 	if n1 == 0 || n2 == 0 {
 		return math.Inf(-1) // both clusters must have rows
 	}
@@ -73,7 +97,7 @@ func (s *partition) logRatio(one, left, right component, u []float64, t int, mem
 	// for each cluster of n rows. novelty[t] is δ V(t+1)/V(t).
 	log += math.Log(s.novelty[t]/d) + logsum.Gamma(n1+d) + logsum.Gamma(n2+d) - logsum.Gamma(n1+n2+d) - logsum.Gamma(d)
 	log += f.logPrior(left, s.beta) + f.logPrior(right, s.beta) - f.logPrior(one, s.beta)
-	logMerge := logsum.Gamma(n1+n2+2) - logsum.Gamma(n1+1) - logsum.Gamma(n2+1) + n1*math.Log(u[0]) + n2*math.Log(1-u[0])
+	logMerge := logsum.Gamma(n1+n2+2) - logsum.Gamma(n1+1) - logsum.Gamma(n2+1)
 	// A split chooses one of t clusters with probability 1/t. A merge chooses one of t+1 clusters,
 	// with probability 1/(t+1), and merges it with the next larger one.
 	choice := math.Log(float64(t) / float64(t+1))
@@ -96,13 +120,15 @@ func (s *partition) trySplit(c int) {
 			return // a merge could not reverse this split, since another mean lies between
 		}
 	}
-	toLeft := make([]bool, len(s.cluster))
+	s.fillSplit(one, left, right)
+	toLeft, n1 := make([]bool, len(s.cluster)), 0
 	for i, at := range s.cluster {
-		if at == c {
-			toLeft[i] = s.random.Float64() < s.share(u[0], i, left, right)
+		if at == c && s.random.Float64() < s.share(i, left, right) {
+			toLeft[i] = true
+			n1++
 		}
 	}
-	log := s.logRatio(one, left, right, u, len(s.counts), func(i int) bool { return s.cluster[i] == c }, func(i int) bool { return toLeft[i] })
+	log := s.logRatio(one, left, right, u, len(s.counts), float64(n1), float64(s.counts[c]-n1), func(i int) bool { return s.cluster[i] == c })
 	if !accept(log, s.random) {
 		return
 	}
@@ -123,7 +149,8 @@ func (s *partition) tryMerge(c, other int) {
 	left.weight = beta(1+float64(s.counts[c]), 1+float64(s.counts[other]), s.random)
 	right.weight = 1 - left.weight
 	one, u := s.p.family.merge(left, right)
-	log := s.logRatio(one, left, right, u, len(s.counts)-1, func(i int) bool { return s.cluster[i] == c || s.cluster[i] == other }, func(i int) bool { return s.cluster[i] == c })
+	s.fillSplit(one, left, right)
+	log := s.logRatio(one, left, right, u, len(s.counts)-1, float64(s.counts[c]), float64(s.counts[other]), func(i int) bool { return s.cluster[i] == c || s.cluster[i] == other })
 	if !accept(-log, s.random) {
 		return
 	}
