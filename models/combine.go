@@ -141,12 +141,3 @@ type (
 	// Judgement is a verdict with the reasons for it.
 	Judgement = verdict.Judgement
 )
-
-// Measured returns the precision of a sum over models.
-func (s *Sum) Measured() Measured {
-	m := Measured{ESS: s.ESS, Draws: s.Draws, Event: "a model", EventSE: slices.Max(append(slices.Clone(s.SE), 0)), EvidenceSE: s.LogEvidenceSE, NonFinite: s.NonFinite}
-	if !math.IsNaN(s.KHat) {
-		m.Weights = &MeasuredWeights{KHat: s.KHat, Missed: s.Missed}
-	}
-	return m
-}

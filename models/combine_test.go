@@ -17,14 +17,15 @@ import (
 // Evidences in closed form give exact probabilities, standard errors of 0, infinitely many
 // effective draws and a trusted verdict. A model of prior probability 0 has probability 0.
 func TestClosedForms(t *testing.T) {
-	s := Combine([]float64{math.Log(0.5), math.Log(0.5), math.Inf(-1)}, []Evidence{Closed(math.Log(3)), Closed(0), Closed(100)})
+	logPrior, evidence := []float64{math.Log(0.5), math.Log(0.5), math.Inf(-1)}, []Evidence{Closed(math.Log(3)), Closed(0), Closed(100)}
+	s := Combine(logPrior, evidence)
 	require.InDeltaSlice(t, []float64{0.75, 0.25, 0}, s.Probability, 1e-15)
 	require.InDelta(t, math.Log(2), s.LogEvidence, 1e-15)
 	require.Equal(t, []float64{0, 0, 0}, s.SE)
 	require.Zero(t, s.LogEvidenceSE)
 	require.Zero(t, s.Missed)
 	require.True(t, math.IsInf(s.ESS, 1))
-	require.Equal(t, verdict.Trusted, verdict.Judge(s.Measured()).Verdict)
+	require.Equal(t, verdict.Trusted, CertificateOf([][]int32{{0}, {1}, {2}}, logPrior, evidence).Verdict)
 }
 
 // The test estimates three evidences by importance weights of known means, 400 times. The z-scores
@@ -96,8 +97,8 @@ func TestUnknownEvidences(t *testing.T) {
 	s := Combine([]float64{half, half}, []Evidence{Estimated(0, 0.1, 50), none})
 	require.Equal(t, []float64{1, 0}, s.Probability)
 	require.InDelta(t, Estimated(0, 0.1, 50).statedSE(), s.LogEvidenceSE, 1e-15)
-	s = Combine([]float64{half, half}, []Evidence{Estimated(0, 0.1, 50), Estimated(0, math.NaN(), 1)})
-	require.Equal(t, verdict.Failed, verdict.Judge(s.Measured()).Verdict)
+	c := CertificateOf([][]int32{{0}, {1}}, []float64{half, half}, []Evidence{Estimated(0, 0.1, 50), Estimated(0, math.NaN(), 1)})
+	require.Equal(t, verdict.Failed, c.Verdict)
 }
 
 // The test estimates 2,000 evidences, each from eight draws of known mean weight. At most one log

@@ -10,8 +10,8 @@
 // An [Evidence] is an estimate for one model, whether from a closed form, an integral over one
 // parameter, or importance weights. [Combine] is the only place where evidences become
 // probabilities, so that standard errors, effective draws, the Pareto shape k̂ of weights and the
-// share of the posterior missed by weights mean the same in every answer. [Sum.Measured] returns
-// them for package verdict, which judges every answer.
+// share of the posterior missed by weights mean the same in every answer. Package verdict judges
+// every answer by them.
 //
 // An [Engine] takes evidences and draws of parameters from an application ([Known]). It sums over
 // models if they are few, or uses the sum of the application. Otherwise it draws models from a
