@@ -45,11 +45,12 @@ type indexed struct {
 	// window fits.
 	axisStrides, limits []int
 	batch               view // [count]: where each slice begins in slices
-	// The elements of a window, relative to its position in the array, and the elements of a slice,
-	// relative to its beginning; simplified by collapsePair.
+	// window holds the offsets of the elements of a window from its first element in the array.
+	// windowSlices holds the offsets of the same elements in slices, from the first element of
+	// their slice. Neighbouring axes are merged where one stride serves both (collapsePair).
 	window, windowSlices view
 	// run is the number of elements that are neighbours both in the array and in slices: the size
-	// of the last axis of the window, or 1.
+	// of the last axis of the window, or 1 if elements along this axis are apart in one of them.
 	run              int
 	runs, runsSlices view // where runs begin, in a window and in a slice
 	// simple is true if each window is a single run, and if slices and index vectors lie one after

@@ -14,12 +14,16 @@ import (
 // kernel. Half or twice this number gives the same answers (docs/benchmarks/constants.md).
 const fitIterations = 15
 
-// Weak normal priors on log r_s and log s², for batches with little information about the kernel.
-// Half or twice each constant gives the same answers (docs/benchmarks/constants.md).
+// Weak normal priors of log kernel.scale and of the logarithm of each kernel.relevance, for batches
+// with little information about the kernel. Half or twice each constant gives the same answers
+// (docs/benchmarks/constants.md).
 const (
-	relevanceCentre, relevanceSpread = -2.0, 1.5 // mean and standard deviation of log r_s; at the mean exp(−r_s) = 0.87
-	// scaleSpread is the standard deviation of log s², whose prior is centred at about ten times
-	// the variance of the observations.
+	// relevanceCentre and relevanceSpread are the mean and the standard deviation of the logarithm
+	// of a relevance. At the mean, the expected rewards of two codes that differ in one site have
+	// the correlation exp(−exp(−2)) = 0.87.
+	relevanceCentre, relevanceSpread = -2.0, 1.5
+	// scaleSpread is the standard deviation of log kernel.scale. Its mean is the logarithm of ten
+	// times the variance of the observations.
 	scaleSpread = 2.0
 )
 

@@ -42,8 +42,8 @@ func TestLinearPredictorOfDraws(t *testing.T) {
 	}
 }
 
-// With draws of the true parameters the check finds nothing, for every likelihood. If a value of
-// the table is changed it finds the value and its row.
+// If the table is drawn from the model, the check finds nothing, for every likelihood. If a value
+// of the table is changed, the check finds the value and its row.
 func TestCheckModel(t *testing.T) {
 	const n = 80
 	random := stream.Rand(3, "test")

@@ -397,7 +397,9 @@ func (s *Scores) addIslands(ctx gocontext.Context, batch []int) error {
 		random := stream.Rand(s.seed, fmt.Sprintf("island/%d/%d", batch[k], first[k]))
 		// Every second island moves twice as long, which shows whether moves are too short.
 		chains, sweeps := fineChains, fineSweeps<<(place[k]%2)
-		if s.Listed { // one long chain is more precise for many parents, two chains for few rows
+		// One long chain is more precise for families with many parents, which lists have. Without
+		// a list, two chains are more precise for tables with few rows.
+		if s.Listed {
 			chains, sweeps = 1, fineChains*sweeps
 		}
 		return newNetworkFamily(p, f).temper(random, l, f, chains, sweeps*islandCost(levels[k]))
