@@ -235,14 +235,15 @@ func (c *Certificate) Sort() {
 // CertificateOf returns the certificate, with its verdict, that follows from the evidences of all
 // models of a space. Its Models are in the order of codes, and its Sample is empty. logPrior[i] is
 // log p(m) of codes[i] and evidence[i] its evidence. The three slices have the same length. If all
-// evidences are closed forms, the certificate is an exact sum.
+// evidences are closed forms, and not all of them 0, the certificate is an exact sum.
 func CertificateOf(codes [][]int32, logPrior []float64, evidence []Evidence) *Certificate {
 	c := &Certificate{Complete: true, Models: EstimatesOf(codes)}
 	c.Combine(logPrior, evidence)
 	for i := range c.Models {
 		c.Models[i].Q = math.NaN()
 	}
-	if c.LogEvidenceSE == 0 && c.Missed == 0 && math.IsInf(c.ESS, 1) {
+	estimated := slices.ContainsFunc(evidence, func(e Evidence) bool { return !e.closed() })
+	if !estimated && !math.IsInf(c.LogEvidence, -1) {
 		c.Basis = ExactSum
 	}
 	c.Judge()

@@ -28,6 +28,21 @@ func TestClosedForms(t *testing.T) {
 	require.Equal(t, verdict.Trusted, CertificateOf([][]int32{{0}, {1}, {2}}, logPrior, evidence).Verdict)
 }
 
+// A sum is exact only if all of its evidences are. Beside a closed form, a model whose draws all
+// have weight 0 has no standard error and may still hold most of the probability, as may a model
+// with an unknown evidence. If all evidences are 0, no model has a probability.
+func TestSumsThatAreNotExact(t *testing.T) {
+	for name, evidence := range map[string][]Evidence{
+		"no weight": {Closed(0), {Log: math.Inf(-1), KHat: math.Inf(1), Draws: 1000, Bound: 3}},
+		"no bound":  {Closed(0), {Log: math.Inf(-1), KHat: math.Inf(1), Draws: 1000, Bound: math.Inf(1)}},
+		"unknown":   {Closed(0), {Log: math.NaN(), KHat: math.NaN(), ESS: math.Inf(1), Bound: math.Inf(1)}},
+		"all zero":  {Closed(math.Inf(-1)), Closed(math.Inf(-1))},
+	} {
+		c := CertificateOf([][]int32{{0}, {1}}, []float64{math.Log(0.5), math.Log(0.5)}, evidence)
+		require.NotEqual(t, Trusted, c.Verdict, name)
+	}
+}
+
 // The test estimates three evidences by importance weights of known means, 400 times. The z-scores
 // of probabilities and log evidence must have standard deviation 1, and ESS must equal the
 // effective number (Kish 1965) of the draws of all models together.

@@ -31,6 +31,10 @@ func Closed(log float64) Evidence {
 	return Evidence{Log: log, KHat: math.NaN(), ESS: math.Inf(1), Bound: log}
 }
 
+// closed reports whether e is a closed form. An estimate without weight has a standard error of 0
+// too, but its model may have any evidence up to Bound.
+func (e Evidence) closed() bool { return e.SE == 0 && e.Draws == 0 && e.Log == e.Bound }
+
 // Smoothed holds importance weights after Pareto smoothing (Vehtari et al. 2024).
 type Smoothed = psis.Result
 
