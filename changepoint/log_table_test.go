@@ -38,3 +38,16 @@ func TestLogTable(t *testing.T) {
 		}
 	}
 }
+
+// BenchmarkPosterior times the posterior of 1,000 rows with four changes of the mean.
+func BenchmarkPosterior(b *testing.B) {
+	random, y := stream.Rand(1, "bench"), make([]float64, 1000)
+	for i := range y {
+		y[i] = float64(3*(i/200%2)) + random.NormFloat64()
+	}
+	p := problemOf(b, Options{}, y)
+	for b.Loop() {
+		_, err := p.Posterior(b.Context())
+		require.NoError(b, err)
+	}
+}

@@ -17,7 +17,7 @@ import (
 )
 
 // problemOf returns the problem of a series y at times 0, 1, 2, ….
-func problemOf(t *testing.T, options Options, y []float64) *Problem {
+func problemOf(t testing.TB, options Options, y []float64) *Problem {
 	t.Helper()
 	times := make([]float64, len(y))
 	for i := range times {

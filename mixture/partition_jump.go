@@ -46,8 +46,9 @@ func (s *partition) fillSplit(one, left, right component) {
 	}
 }
 
-// leastDensity is the density below which a row's density is computed as a logarithm.
-const leastDensity = 1e-290
+// resolved reports whether a density is well within the range of float64. Other densities are
+// computed as logarithms: a ratio of two of them could underflow or overflow.
+func resolved(density float64) bool { return density > 1e-140 && density < 1e140 }
 
 // logShares returns the log densities of a row in both clusters of a split, with their weights.
 func (s *partition) logShares(row int, left, right component) (a, b float64) {
@@ -57,7 +58,7 @@ func (s *partition) logShares(row int, left, right component) (a, b float64) {
 // share returns the probability that a row goes to the left cluster in a split.
 func (s *partition) share(row int, left, right component) float64 {
 	a, b := s.splitDensity[0][row], s.splitDensity[1][row]
-	if a+b > leastDensity {
+	if resolved(a + b) {
 		return a / (a + b)
 	}
 	a, b = s.logShares(row, left, right)
@@ -76,7 +77,7 @@ func (s *partition) logRatio(one, left, right component, u []float64, t int, n1,
 			continue
 		}
 		both := s.splitDensity[0][i] + s.splitDensity[1][i]
-		if both < leastDensity || whole < leastDensity {
+		if !resolved(both) || !resolved(whole) {
 			a, b := s.logShares(i, left, right)
 			log += logsum.Add(a, b) - f.logDensity(i, one)
 			continue

@@ -13,9 +13,10 @@ import (
 
 // The acceptance ratio of a split of clusters is the product of the ratios of densities, of prior
 // probabilities and of proposals, with each row's cluster drawn in proportion to densities. Some
-// rows are so far from all clusters that their densities are 0.
+// rows are so far from all clusters that their densities are 0, and some clusters so narrow that
+// densities are larger than most numbers.
 func TestClusterSplitRatio(t *testing.T) {
-	for name, variance := range map[string]float64{"near": 0.05, "far": 1e-5} {
+	for name, variance := range map[string]float64{"near": 0.05, "far": 1e-5, "narrow": 1e-300} {
 		p := problemOf(t, Options{MaxComponents: 5, Concentration: 1.7}, []float64{1, 2.5, 2.7, 4, 9, 9.3})
 		s := p.newPartition(rank.UpTo(p.Rows()), 1, stream.Rand(1, "test"))
 		one, u := component{1, 0.5, variance, nil}, []float64{0.4, 0.5, 0.6}
@@ -41,5 +42,17 @@ func TestClusterSplitRatio(t *testing.T) {
 		require.InDelta(t, want, s.logRatio(one, left, right, u, 1, 3, 3, func(int) bool { return true }), 1e-9*math.Abs(want), name)
 		a, b := s.logShares(0, left, right)
 		require.InDelta(t, 1/(1+math.Exp(b-a)), s.share(0, left, right), 1e-12)
+	}
+}
+
+// BenchmarkPartition times a sweep over the clusters of 1,000 rows of two components.
+func BenchmarkPartition(b *testing.B) {
+	random, y := stream.Rand(1, "bench"), make([]float64, 1000)
+	for i := range y {
+		y[i] = float64(5*(i%2)) + random.NormFloat64()
+	}
+	s := problemOf(b, Options{}, y).newPartition(rank.UpTo(len(y)), 3, random)
+	for b.Loop() {
+		s.sweep()
 	}
 }

@@ -15,7 +15,7 @@ import (
 )
 
 // problemOf returns the problem of one column y.
-func problemOf(t *testing.T, options Options, y []float64) *Problem {
+func problemOf(t testing.TB, options Options, y []float64) *Problem {
 	t.Helper()
 	options.Columns = []string{"y"}
 	data, err := table.New("memory", table.Numbers("y", y))

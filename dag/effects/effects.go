@@ -217,8 +217,8 @@ type NodeCheck struct {
 	Kurtosis report.Number `json:"kurtosis"` // fourth moment: heavy tails
 }
 
-// CheckNodes returns the posterior predictive checks of the residuals of all nodes. The draws for
-// each node have their own random stream under the seed.
+// CheckNodes returns the posterior predictive checks of the residuals of all nodes, in at most
+// 10,000 rows. The draws for each node have their own random stream under the seed.
 func CheckNodes(p *score.Problem, ctx gocontext.Context, posterior score.Mixture, sources score.ParameterSources, seed uint64) ([]NodeCheck, error) {
 	l, ofNodes := p.Layout(), posterior.OfNodes(p.Data.Nodes())
 	checks := make([]NodeCheck, p.Data.Nodes())

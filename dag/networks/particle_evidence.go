@@ -397,8 +397,8 @@ func (s *Scores) addIslands(ctx gocontext.Context, batch []int) error {
 		random := stream.Rand(s.seed, fmt.Sprintf("island/%d/%d", batch[k], first[k]))
 		// Every second island moves twice as long, which shows whether moves are too short.
 		chains, sweeps := fineChains, fineSweeps<<(place[k]%2)
-		// One long chain is more precise for families with many parents, which lists have. Without
-		// a list, two chains are more precise for tables with few rows.
+		// One long chain is more precise for families with many parents, which a list may have,
+		// and two chains for tables with few rows.
 		if s.Listed {
 			chains, sweeps = 1, fineChains*sweeps
 		}

@@ -70,10 +70,10 @@ type Result struct {
 	LogMean, LogMeanSE float64
 	// Unreached is the share of the mean that is missing from a sample in which no weight exceeds
 	// the level that one weight in N is expected to exceed. Let e be the expected value, under the
-	// fitted tail, of weights above this level, and m the mean weight: Unreached is (e − m) / (N
-	// m). If the variance of the weights is infinite, most samples have no such weight, and their
-	// mean and its standard error are too small. Unreached is 0 for K ≤ 0 and if no tail was
-	// fitted. It is at most 1.
+	// fitted tail, of weights above this level, in units of the mean weight: Unreached is (e−1)/N.
+	// If the variance of the weights is infinite, most samples have no such weight, and their mean
+	// and its standard error are too small. Unreached is 0 for K ≤ 0 and if no tail was fitted. It
+	// is at most 1.
 	Unreached float64
 	// UnreachedAtMost is an upper value of Unreached, since a sample that lacks the largest draws
 	// also has too small a K. It is Unreached for K plus the standard error of K, which is (1 + K)
