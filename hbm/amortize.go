@@ -64,7 +64,7 @@ func LoadAmortized(device *gpu.Device, model *Model, data Values, cfg Config) (*
 	if cfg.DType, err = dtypes.DTypeString(fit.DType); err != nil {
 		return nil, fmt.Errorf("%s: %w", cfg.Checkpoint, err)
 	}
-	cfg.Encoding, cfg.Products, cfg.Thin, cfg.Flow, cfg.Amortize = stored.Encoding, stored.Products, stored.Thin, stored.Flow, stored.Amortize
+	cfg.Encoding, cfg.Products, cfg.Encoder, cfg.Thin, cfg.Flow, cfg.Amortize = stored.Encoding, stored.Products, stored.Encoder, stored.Thin, stored.Flow, stored.Amortize
 	draws := cfg.Seed
 	cfg.Seed = fit.Seed // the flows of the family were made with this seed
 	p, err := newPosterior(device, model, data, cfg.WithDefaults())

@@ -42,6 +42,30 @@ func TestAmortizedOverDataSets(t *testing.T) {
 	require.Len(t, draws.Values[e.groupMean], 9)
 }
 
+// TestEncoderSizes checks that the sizes of encoders change the number of weights, and that a
+// checkpoint keeps them.
+func TestEncoderSizes(t *testing.T) {
+	e := newEffects(3, 5, 1)
+	cfg := Config{Family: ADAVI, Amortize: 4, Steps: 2, Checkpoint: filepath.Join(t.TempDir(), "family.ckpt"), Encoder: EncoderConfig{Units: 8, Heads: 2, Points: 3}}
+	small := fit(t, e.model, nil, cfg)
+	few := small.Weights()
+	for _, larger := range []EncoderConfig{{}, {Units: 16, Heads: 2, Points: 3}, {Units: 8, Heads: 2, Points: 4}} {
+		require.Greater(t, fit(t, e.model, nil, Config{Family: ADAVI, Amortize: 4, Steps: 1, Encoder: larger}).Weights(), few, larger)
+	}
+	elbo := func(p *Posterior, err error) float64 {
+		require.NoError(t, err)
+		value, _, err := p.ELBO(t.Context(), 20, "elbo")
+		require.NoError(t, err)
+		return value
+	}
+	data := e.draw(t, 1)
+	oneHead, err := fit(t, e.model, nil, Config{Family: ADAVI, Amortize: 4, Steps: 2, Encoder: EncoderConfig{Units: 8, Heads: 1, Points: 3}}).On(e.model, data)
+	want := elbo(small.On(e.model, data))
+	require.NotEqual(t, want, elbo(oneHead, err))
+	require.Equal(t, want, elbo(LoadAmortized(openCPU(t), e.model, data, Config{Checkpoint: cfg.Checkpoint})))
+	require.ErrorContains(t, Config{Encoder: EncoderConfig{Units: 6}}.Validate(), "6 units and 4 heads")
+}
+
 func TestAmortizeMistakes(t *testing.T) {
 	e := newEffects(3, 5, 1)
 	device := openCPU(t)

@@ -133,6 +133,14 @@ func (c *cascade) mix(ctx *context.Context, r *replica, noise map[*Variable]*Nod
 	n := all.Shape().Dim(1)
 	square := shapes.Make(dtypes.Int32, n, n)
 	below := GreaterThan(Iota(r.graph, square, 0), Iota(r.graph, square, 1))
+	if c.blocks {
+		var variable []int32 // index of the variable to which each number belongs
+		for i, l := range c.latents {
+			variable = append(variable, slices.Repeat([]int32{int32(i)}, l.Members()*l.dim)...)
+		}
+		index := Const(r.graph, variable)
+		below = LogicalAnd(below, Equal(InsertAxes(index, -1), InsertAxes(index, 0)))
+	}
 	factor := made.Variable(ctx, r.graph, 0, "factor", r.dtype, made.Zeros, n, n)
 	factor = Where(below, factor, ZerosLike(factor))
 	return apart(r, c.latents, Add(all, Einsum("kj,ij->ki", all, factor)))

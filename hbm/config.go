@@ -20,6 +20,8 @@ import (
 type Config struct {
 	// Family is the variational family.
 	Family Family
+	// Covariance is the form of the covariance of Branch, AmortizedBranch and Joint.
+	Covariance Covariance
 	// Encoding is the number of entries of an encoding, by which a member differs from other
 	// members in the families PAVIF, PAVIE and ADAVI. 0 stands for two entries for each
 	// unconstrained number of the variable, and four more.
@@ -27,6 +29,8 @@ type Config struct {
 	// Products adds to the inputs of encoders the products of any two numbers among a datum and the
 	// constants in its density. It is for models that are linear in constants.
 	Products bool
+	// Encoder sets the sizes of the networks that compute encodings from the data.
+	Encoder EncoderConfig
 	// Flow is the architecture of the conditional flows of PAVIF, PAVIE and ADAVI; Fit fills in Dim
 	// and Features. If Kind and all sizes are zero, it is a spline of one layer with one block of
 	// 16 units.
@@ -87,6 +91,39 @@ type Config struct {
 // Config.Thin.
 const ThinnestShare = 0.25
 
+// Covariance is the form of the covariance of the normal distributions of Branch, AmortizedBranch
+// and Joint. Together they are the nine families of Agrawal and Domke (2021), table 1.
+type Covariance int
+
+const (
+	// DenseCovariance allows all latent numbers to depend on each other, so far as the family does.
+	DenseCovariance Covariance = iota
+	// BlockCovariance makes latent variables independent of each other. The numbers of a member,
+	// and with Joint of all members of a variable, may depend on each other.
+	BlockCovariance
+	// DiagonalCovariance makes all latent numbers independent of each other.
+	DiagonalCovariance
+)
+
+// EncoderConfig sets the sizes of the networks that compute encodings from the data in the families
+// PAVIE, ADAVI and AmortizedBranch. Zeros stand for the defaults.
+type EncoderConfig struct {
+	// Units is the number of units of each hidden layer, and of features of a datum. Default 32. A
+	// family can only be as good as what it reads from the data: for regressions of each member on
+	// ten predictors, which depend on 65 sums over the data, 128 units come much nearer to the
+	// posterior than 32 (docs/papers/branch.md).
+	Units int `json:"units"`
+	// Heads is the number of heads of attention, which must divide Units, and Points the number of
+	// learned points through which the members of a set exchange information (inducing points of a
+	// set transformer). Both are for ADAVI. Defaults 4 and 8.
+	Heads  int `json:"heads"`
+	Points int `json:"points"`
+}
+
+func (e EncoderConfig) withDefaults() EncoderConfig {
+	return EncoderConfig{cmp.Or(e.Units, 32), cmp.Or(e.Heads, 4), cmp.Or(e.Points, 8)}
+}
+
 // Validate returns an error for the first field out of its range.
 func (c Config) Validate() error {
 	for _, field := range []struct {
@@ -94,7 +131,7 @@ func (c Config) Validate() error {
 		value float64
 	}{
 		{"Encoding", float64(c.Encoding)}, {"Amortize", float64(c.Amortize)}, {"Draws", float64(c.Draws)}, {"Steps", float64(c.Steps)}, {"LearningRate", c.LearningRate},
-		{"LogEvery", float64(c.LogEvery)},
+		{"LogEvery", float64(c.LogEvery)}, {"Encoder.Units", float64(c.Encoder.Units)}, {"Encoder.Heads", float64(c.Encoder.Heads)}, {"Encoder.Points", float64(c.Encoder.Points)},
 	} {
 		if field.value < 0 || math.IsNaN(field.value) {
 			return fmt.Errorf("hbm.Config: got %s %g, want a number that is not negative", field.name, field.value)
@@ -102,6 +139,15 @@ func (c Config) Validate() error {
 	}
 	if err := families.Check(c.Family); err != nil {
 		return fmt.Errorf("hbm.Config: %w", err)
+	}
+	if c.Covariance < DenseCovariance || c.Covariance > DiagonalCovariance {
+		return fmt.Errorf("hbm.Config: got Covariance %d, want DenseCovariance, BlockCovariance or DiagonalCovariance", c.Covariance)
+	}
+	if c.Covariance != DenseCovariance && c.Family != Branch && c.Family != AmortizedBranch && c.Family != Joint {
+		return fmt.Errorf("hbm.Config: got a Covariance with family %v, want none, or one of %v, %v and %v", c.Family, Branch, AmortizedBranch, Joint)
+	}
+	if e := c.Encoder.withDefaults(); e.Units%e.Heads != 0 {
+		return fmt.Errorf("hbm.Config: got an Encoder with %d units and %d heads, want a number of heads that divides the number of units", e.Units, e.Heads)
 	}
 	if c.Amortize > 0 && c.Family != PAVIE && c.Family != ADAVI {
 		return fmt.Errorf("hbm.Config: got Amortize with family %v, want one that computes all encodings from the data, %v or %v", c.Family, PAVIE, ADAVI)

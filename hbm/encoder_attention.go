@@ -9,33 +9,28 @@ import (
 	"github.com/transdim/vti/internal/made"
 )
 
-const (
-	attentionHeads = 4
-	inducedPoints  = 8 // learned points through which the members of a set exchange information
-)
-
 // attention reduces the encodings of the members of each set to one encoding, as a set transformer
 // does. First comes an induced block, in which learned points attend to the members and the members
 // to these points. Then one learned point attends to the members. x is [plates of members...,
 // draws, hidden] and weight [plates of members..., 1, 1], 0 for a row without a member.
 func (s *setEncoder) attention(ctx *context.Context, set *sets, x, weight *Node) *Node {
 	// shape [plates of sets..., draws, points, hidden]
-	points := s.attend(ctx.In("induced"), set, x, weight, inducedPoints)
+	points := s.attend(ctx.In("induced"), set, x, weight, s.sizes.Points)
 	rank := x.Rank()
 
 	// Each member attends to the points of its set.
 	scope := ctx.In("members")
 	// shape [plates of members..., draws, heads, numbers of a head]
-	queries := s.heads(s.linear(scope.In("query"), x, s.hidden, made.FanIn(s.hidden)))
+	queries := s.heads(s.linear(scope.In("query"), x, s.sizes.Units, made.FanIn(s.sizes.Units)))
 	// shape [plates of members..., draws, points, heads, numbers of a head]
-	keys := s.heads(set.spread(s.linear(scope.In("key"), points, s.hidden, made.FanIn(s.hidden))))
-	values := s.heads(set.spread(s.linear(scope.In("value"), points, s.hidden, made.FanIn(s.hidden))))
+	keys := s.heads(set.spread(s.linear(scope.In("key"), points, s.sizes.Units, made.FanIn(s.sizes.Units))))
+	values := s.heads(set.spread(s.linear(scope.In("value"), points, s.sizes.Units, made.FanIn(s.sizes.Units))))
 	// shape [plates of members..., draws, points, heads]
-	scores := MulScalar(ReduceSum(Mul(InsertAxes(queries, rank-1), keys), -1), 1/math.Sqrt(float64(s.hidden/attentionHeads)))
+	scores := MulScalar(ReduceSum(Mul(InsertAxes(queries, rank-1), keys), -1), 1/math.Sqrt(float64(s.sizes.Units/s.sizes.Heads)))
 	share := Exp(Sub(scores, StopGradient(ReduceAndKeep(scores, ReduceMax, rank-1))))
 	share = Div(share, ReduceAndKeep(share, ReduceSum, rank-1))
 	seen := ReduceSum(Mul(InsertAxes(share, -1), values), rank-1) // [from..., draws, heads, h]
-	x = s.block(scope, x, reshapeLast(Reshape(seen, append(append([]int{}, x.Shape().Dimensions[:rank-1]...), s.hidden)...), []int{s.hidden}))
+	x = s.block(scope, x, reshapeLast(Reshape(seen, append(append([]int{}, x.Shape().Dimensions[:rank-1]...), s.sizes.Units)...), []int{s.sizes.Units}))
 
 	return Squeeze(s.attend(ctx.In("seed"), set, x, weight, 1), rank-1+len(set.to)-len(set.from))
 }
@@ -45,12 +40,12 @@ func (s *setEncoder) attention(ctx *context.Context, set *sets, x, weight *Node)
 func (s *setEncoder) attend(ctx *context.Context, set *sets, x, weight *Node, points int) *Node {
 	rank := x.Rank()
 	g, dtype := x.Graph(), x.DType()
-	h := s.hidden / attentionHeads
-	start := made.Variable(ctx, g, s.seed, "points", dtype, made.Uniform(1), points, s.hidden)
+	h := s.sizes.Units / s.sizes.Heads
+	start := made.Variable(ctx, g, s.seed, "points", dtype, made.Uniform(1), points, s.sizes.Units)
 	// shape [plates of members..., draws, heads, numbers of a head]
-	keys := s.heads(s.linear(ctx.In("key"), x, s.hidden, made.FanIn(s.hidden)))
-	values := s.heads(s.linear(ctx.In("value"), x, s.hidden, made.FanIn(s.hidden)))
-	queries := Reshape(s.linear(ctx.In("query"), start, s.hidden, made.FanIn(s.hidden)), append(ones(rank-1), points, attentionHeads, h)...)
+	keys := s.heads(s.linear(ctx.In("key"), x, s.sizes.Units, made.FanIn(s.sizes.Units)))
+	values := s.heads(s.linear(ctx.In("value"), x, s.sizes.Units, made.FanIn(s.sizes.Units)))
+	queries := Reshape(s.linear(ctx.In("query"), start, s.sizes.Units, made.FanIn(s.sizes.Units)), append(ones(rank-1), points, s.sizes.Heads, h)...)
 	// shape [plates of members..., draws, points, heads]
 	scores := MulScalar(ReduceSum(Mul(InsertAxes(keys, rank-1), queries), -1), 1/math.Sqrt(float64(h)))
 	share := Mul(Exp(Sub(scores, set.spread(set.largestEntry(scores)))), withRank(weight, scores.Rank()))
@@ -58,8 +53,8 @@ func (s *setEncoder) attend(ctx *context.Context, set *sets, x, weight *Node, po
 	seen := set.sum(Mul(InsertAxes(share, -1), InsertAxes(values, rank-1)))
 	seen = Div(seen, MaxScalar(InsertAxes(set.sum(share), -1), 1e-6))
 	lead := append([]int{}, seen.Shape().Dimensions[:seen.Rank()-2]...)
-	seen = Reshape(seen, append(lead, s.hidden)...)
-	residual := BroadcastToDims(Reshape(start, append(ones(seen.Rank()-2), points, s.hidden)...), seen.Shape().Dimensions...)
+	seen = Reshape(seen, append(lead, s.sizes.Units)...)
+	residual := BroadcastToDims(Reshape(start, append(ones(seen.Rank()-2), points, s.sizes.Units)...), seen.Shape().Dimensions...)
 	return s.block(ctx, residual, seen)
 }
 
@@ -71,7 +66,7 @@ func (s *setEncoder) block(ctx *context.Context, x, seen *Node) *Node {
 }
 
 func (s *setEncoder) heads(x *Node) *Node {
-	return reshapeLast(x, []int{attentionHeads, s.hidden / attentionHeads})
+	return reshapeLast(x, []int{s.sizes.Heads, s.sizes.Units / s.sizes.Heads})
 }
 
 // withRank adds last axes of size 1 to x until it has the given rank.

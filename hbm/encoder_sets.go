@@ -21,10 +21,10 @@ import (
 // encodes each datum. It then contracts the encodings, plate by plate, until each member of a plate
 // has one: E_h = f(E_{h−1}) of ADAVI eq. 1. Its number of weights does not depend on the plates.
 type setEncoder struct {
-	pool   pooling
-	hidden int
-	seed   uint64
-	units  map[*Variable]units // for observed variables, and for the constants in their densities
+	pool  pooling
+	sizes EncoderConfig
+	seed  uint64
+	units map[*Variable]units // for observed variables, and for the constants in their densities
 	// products says that products of two numbers of a datum are inputs too, because linear
 	// regressions depend on the means of these products.
 	products bool
@@ -59,11 +59,8 @@ func (s *setEncoder) unitsOf(ctx *context.Context, r *replica, v *Variable) (mea
 	return row(0), row(1)
 }
 
-// hiddenUnits is the number of units of each hidden layer of encoders.
-const hiddenUnits = 32
-
 func newSetEncoder(m *Model, data Values, pool pooling, cfg Config) *setEncoder {
-	s := &setEncoder{pool: pool, hidden: hiddenUnits, seed: cfg.Seed, products: cfg.Products, units: map[*Variable]units{}}
+	s := &setEncoder{pool: pool, sizes: cfg.Encoder.withDefaults(), seed: cfg.Seed, products: cfg.Products, units: map[*Variable]units{}}
 	s.measure(m, data)
 	return s
 }
@@ -120,9 +117,9 @@ func (s *setEncoder) encode(ctx, memberScope *context.Context, r *replica, v *Va
 		networks := ctx.In(networkScope).In("encoder").In(fmt.Sprintf("data%d", i)).Checked(false) // shared by all latent variables
 		l := s.level(networks, r, x, v.plates)
 		aligned := r.align(l.value, l.plates, v.plates)
-		parts = append(parts, BroadcastToDims(aligned, append(r.dims(v), aligned.Shape().Dim(-2), s.hidden)...))
+		parts = append(parts, BroadcastToDims(aligned, append(r.dims(v), aligned.Shape().Dim(-2), s.sizes.Units)...))
 	}
-	init := made.FanIn(s.hidden * len(parts))
+	init := made.FanIn(s.sizes.Units * len(parts))
 	return s.linear(memberScope.In(networkScope).In("encoding"), Concatenate(parts, -1), width, init)
 }
 
@@ -242,7 +239,7 @@ func (s *setEncoder) contract(ctx *context.Context, r *replica, l level, axis in
 
 // perceptron applies the perceptron of a scope to the last axis of x.
 func (s *setEncoder) perceptron(ctx *context.Context, x *Node) *Node {
-	return made.Perceptron(ctx, s.seed, x, s.hidden)
+	return made.Perceptron(ctx, s.seed, x, s.sizes.Units)
 }
 
 // linear applies a linear layer to the last axis of x.

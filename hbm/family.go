@@ -153,6 +153,7 @@ type cascade struct {
 	meanField   bool // the variables are independent of each other
 	freeGlobals bool // variables without plates always have free encodings
 	joint       bool // the noise of all variables is first mixed by a matrix
+	blocks      bool // this matrix has no entries between different variables
 	// copies is the number of encodings of a member: 1, plus 1 for each feature of models.
 	copies int
 	free   freeEncodings

@@ -131,23 +131,25 @@ var _ vti.TableFlow = (*modelFamily)(nil)
 
 // familySettings describes a family and its training in checkpoints.
 type familySettings struct {
-	Family   string        `json:"family"`
-	Encoding int           `json:"encoding"`
-	Products bool          `json:"products"`
-	Thin     bool          `json:"thin"`
-	Flow     cosmic.Config `json:"flow"`
-	Amortize int           `json:"amortize"`
-	Members  []int         `json:"members"` // number of members of each plate in a step
-	Template []string      `json:"template"`
-	Model    []string      `json:"model"`
-	Data     string        `json:"data"`
+	Family     string        `json:"family"`
+	Covariance Covariance    `json:"covariance,omitzero"`
+	Encoding   int           `json:"encoding"`
+	Products   bool          `json:"products"`
+	Encoder    EncoderConfig `json:"encoder,omitzero"`
+	Thin       bool          `json:"thin"`
+	Flow       cosmic.Config `json:"flow"`
+	Amortize   int           `json:"amortize"`
+	Members    []int         `json:"members"` // number of members of each plate in a step
+	Template   []string      `json:"template"`
+	Model      []string      `json:"model"`
+	Data       string        `json:"data"`
 }
 
 // String describes the family for checkpoints.
 func (f *modelFamily) String() string {
 	c := f.config
 	s := familySettings{
-		Family: c.Family.String(), Encoding: c.Encoding, Products: c.Products, Thin: c.Thin, Flow: c.Flow, Amortize: c.Amortize,
+		Family: c.Family.String(), Covariance: c.Covariance, Encoding: c.Encoding, Products: c.Products, Encoder: c.Encoder, Thin: c.Thin, Flow: c.Flow, Amortize: c.Amortize,
 		Template: template(f.model), Data: fingerprint(f.model, f.data),
 		Model:   apply.To(f.model.variables, func(v *Variable) string { return fmt.Sprintf("%s %v", v.role, v) }),
 		Members: apply.To(f.model.plates, f.selector.size),

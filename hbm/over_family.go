@@ -22,9 +22,10 @@ type targetFamily struct {
 var _ vti.Flow = (*targetFamily)(nil)
 
 // Family returns a family of approximations of the latent variables, as the Backbone of a
-// vti.Config. It reads Family, Encoding, Products, Flow, Batch, DType and Until of cfg. After the
-// time Until, the evidence of a model is estimated from a single batch of draws. With Amortize it
-// is a vti.AmortizedFlow, trained on data sets simulated by Simulate and Thin.
+// vti.Config. It reads Family, Covariance, Encoding, Products, Encoder, Flow, Batch, DType and
+// Until of cfg. After the time Until, the evidence of a model is estimated from a single batch of
+// draws. With Amortize it is a vti.AmortizedFlow, trained on data sets simulated by Simulate and
+// Thin.
 func (t *Target) Family(cfg Config) (vti.Flow, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
@@ -52,7 +53,7 @@ func (t *Target) Family(cfg Config) (vti.Flow, error) {
 
 // String describes the family for checkpoints.
 func (f *targetFamily) String() string {
-	return fmt.Sprintf("%v, encodings of %d, products %v, %+v", f.config.Family, f.config.Encoding, f.config.Products, f.config.Flow)
+	return fmt.Sprintf("%v, covariance %d, encodings of %d, products %v, %+v, %+v", f.config.Family, f.config.Covariance, f.config.Encoding, f.config.Products, f.config.Encoder, f.config.Flow)
 }
 
 func (f *targetFamily) conditionedReplica(mask, feats *Node, dtype dtypes.DType) *replica {

@@ -49,7 +49,7 @@ func newCascade(m *Model, data Values, cfg Config, copies int) (*cascade, error)
 	if err := cfg.Family.Check(m); err != nil {
 		return nil, err
 	}
-	independent := cfg.Family == MeanField || cfg.Family == ADAVI || cfg.Family == Joint
+	independent := cfg.Family == MeanField || cfg.Family == ADAVI || cfg.Family == Joint || cfg.Covariance != DenseCovariance
 	c := &cascade{latents: latents(m, !independent), free: freeEncodings{seed: cfg.Seed}, meanField: independent, copies: copies}
 	switch cfg.Family {
 	case PAVIE:
@@ -60,13 +60,13 @@ func newCascade(m *Model, data Values, cfg Config, copies int) (*cascade, error)
 		c.encoder = newSetEncoder(m, data, squarePool, cfg)
 		c.freeGlobals = true
 	case Joint:
-		c.joint = true
+		c.joint, c.blocks = cfg.Covariance != DiagonalCovariance, cfg.Covariance == BlockCovariance
 	}
 	switch cfg.Family {
 	case MeanField, Joint:
 		c.conditional = gaussian{}
 	case Branch, AmortizedBranch:
-		c.conditional = gaussian{dense: true}
+		c.conditional = gaussian{dense: cfg.Covariance != DiagonalCovariance}
 	default:
 		flows, err := newFlows(c.latents, cfg.Encoding, cfg.Flow, cfg.Seed, cfg.Thin)
 		if err != nil {
