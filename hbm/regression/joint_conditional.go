@@ -21,7 +21,8 @@ type conditional struct {
 	// scales of all steps, and its other columns have no entry.
 	until   []int
 	shares  []float64     // shares of the steps of monotonic effects
-	factors [][][]float64 // Λ of each grouping
+	factors [][][]float64 // Λ of each grouping, row by row
+	columns [][][]float64 // columns of Λ of each grouping, from the diagonal on
 	sigma   float64
 	factor  *sparse.Factor
 	centre  []float64 // v̂, the mean of v
@@ -100,19 +101,7 @@ func (c *conditional) precision(p gramBlock, precision float64, dst, work []floa
 	work = slices.Grow(work[:0], i.size*j.size)[:i.size*j.size]
 	for a := range i.size { // the product DᵀD F
 		for b := range j.size {
-			sum := 0.0
-			if j.group < 0 {
-				for k := b; k < c.until[j.first+b]-j.first; k++ {
-					sum += p.gram[a*j.size+k] * c.sd[j.first+k]
-				}
-				work[a*j.size+b] = sum
-				continue
-			}
-			factor := c.factors[j.group]
-			for k := b; k < j.size; k++ {
-				sum += p.gram[a*j.size+k] * factor[k][b]
-			}
-			work[a*j.size+b] = sum
+			work[a*j.size+b] = dot(c.column(j, b), p.gram[a*j.size+b:])
 		}
 	}
 	at := 0
@@ -122,14 +111,8 @@ func (c *conditional) precision(p gramBlock, precision float64, dst, work []floa
 				break
 			}
 			sum := 0.0
-			if i.group < 0 {
-				for k := a; k < c.until[i.first+a]-i.first; k++ {
-					sum += c.sd[i.first+k] * work[k*j.size+b]
-				}
-			} else {
-				for k := a; k < i.size; k++ {
-					sum += c.factors[i.group][k][a] * work[k*j.size+b]
-				}
+			for k, scale := range c.column(i, a) {
+				sum += scale * work[(a+k)*j.size+b]
 			}
 			dst[at] = sum * precision
 			if p.i == p.j && a == b {
@@ -141,19 +124,19 @@ func (c *conditional) precision(p gramBlock, precision float64, dst, work []floa
 	return work
 }
 
+// column returns the entries of column a of a block of F, from the diagonal on.
+func (c *conditional) column(block effectBlock, a int) []float64 {
+	if block.group < 0 {
+		return c.sd[block.first+a : c.until[block.first+a]]
+	}
+	return c.columns[block.group][a]
+}
+
 func (c *conditional) transposed(x []float64) []float64 {
 	y := make([]float64, len(x))
 	for _, block := range c.e.blocks {
 		for a := range block.size {
-			if block.group < 0 {
-				for k := block.first + a; k < c.until[block.first+a]; k++ {
-					y[block.first+a] += c.sd[k] * x[k]
-				}
-				continue
-			}
-			for k := a; k < block.size; k++ {
-				y[block.first+a] += c.factors[block.group][k][a] * x[block.first+k]
-			}
+			y[block.first+a] = dot(c.column(block, a), x[block.first+a:])
 		}
 	}
 	return y
@@ -164,14 +147,9 @@ func (c *conditional) effectsOf(v []float64) []float64 {
 	b := make([]float64, len(v))
 	for _, block := range c.e.blocks {
 		for a := range block.size {
-			if block.group < 0 {
-				for k := block.first + a; k < c.until[block.first+a]; k++ {
-					b[k] = c.sd[k] * v[block.first+a]
-				}
-				continue
-			}
-			for k := range a + 1 {
-				b[block.first+a] += c.factors[block.group][a][k] * v[block.first+k]
+			at := block.first + a
+			for k, scale := range c.column(block, a) {
+				b[at+k] += scale * v[at]
 			}
 		}
 	}
@@ -181,25 +159,18 @@ func (c *conditional) effectsOf(v []float64) []float64 {
 // standard returns F⁻¹ b for effects b, the inverse of effectsOf; 0 for effects that the model
 // lacks.
 func (c *conditional) standard(b []float64) []float64 {
-	v := make([]float64, len(b))
+	v, rest := make([]float64, len(b)), slices.Clone(b)
 	for _, block := range c.e.blocks {
 		for a := range block.size {
-			rest, scale := b[block.first+a], 0.0
-			if block.group < 0 {
-				for k := block.first + a; k < c.until[block.first+a]; k++ {
-					if c.sd[k] > scale { // the largest entry gives most digits of v
-						rest, scale = b[k], c.sd[k]
-					}
-				}
-			} else {
-				factor := c.factors[block.group][a]
-				for k := range a {
-					rest -= factor[k] * v[block.first+k]
-				}
-				scale = factor[a]
+			at, column, pivot := block.first+a, c.column(block, a), 0
+			if block.group < 0 && len(column) > 1 {
+				pivot = floats.MaxIdx(column) // the largest entry gives most digits of v
 			}
-			if scale > 0 {
-				v[block.first+a] = rest / scale
+			if len(column) > 0 && column[pivot] > 0 {
+				v[at] = rest[at+pivot] / column[pivot]
+			}
+			for k, scale := range column {
+				rest[at+k] -= scale * v[at]
 			}
 		}
 	}

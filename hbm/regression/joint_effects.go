@@ -215,6 +215,9 @@ func (e *jointEffects) prior(mask []bool, theta []float64) *conditional {
 		c.until[m.first], shares = m.first+m.steps, shares[m.steps:]
 	}
 	c.factors = apply.To(r.groups, func(g *varyingGroup) [][]float64 { return r.factorAt(g, mask, theta) })
+	c.columns = apply.To(c.factors, func(rows [][]float64) [][]float64 {
+		return apply.UpTo(len(rows), func(a int) []float64 { return apply.To(rows[a:], func(row []float64) float64 { return row[a] }) })
+	})
 	return c
 }
 
