@@ -94,24 +94,22 @@ func (s *spool) add(row []cell) error {
 	for _, c := range row {
 		k := kindOf(c.value)
 		b = binary.AppendUvarint(b, uint64(s.declare(c.column, k)))
-		b = append(b, byte(k))
+		bits, text := uint64(0), ""
 		switch v := c.value.(type) {
 		case bool:
 			if v {
-				b = append(b, 1)
-			} else {
-				b = append(b, 0)
+				bits = 1
 			}
 		case int64:
-			b = binary.AppendVarint(b, v)
+			bits = uint64(v)
 		case uint64:
-			b = binary.AppendUvarint(b, v)
+			bits = v
 		case float64:
-			b = binary.LittleEndian.AppendUint64(b, math.Float64bits(v))
+			bits = math.Float64bits(v)
 		case string:
-			b = binary.AppendUvarint(b, uint64(len(v)))
-			b = append(b, v...)
+			bits, text = uint64(len(v)), v
 		}
+		b = append(binary.LittleEndian.AppendUint64(append(b, byte(k)), bits), text...)
 	}
 	s.scratch = b
 	s.rows++
@@ -154,32 +152,27 @@ func (s *spool) each(row func(values []any) error) error {
 
 // readValue reads the part of a cell that add writes after the column number.
 func readValue(in *bufio.Reader) (any, error) {
-	k, err := in.ReadByte()
+	head, err := in.Peek(9) // the kind, and eight bytes of a number, or of the length of a text
 	if err != nil {
 		return nil, err
 	}
-	switch columnar.Kind(k) {
+	kind, bits := columnar.Kind(head[0]), binary.LittleEndian.Uint64(head[1:])
+	_, _ = in.Discard(len(head)) // the bytes are in the buffer
+	switch kind {
 	case columnar.Bool:
-		b, err := in.ReadByte()
-		return b == 1, err
+		return bits == 1, nil
 	case columnar.Int64:
-		return binary.ReadVarint(in)
+		return int64(bits), nil
 	case columnar.Uint64:
-		return binary.ReadUvarint(in)
+		return bits, nil
 	case columnar.Double:
-		var b [8]byte
-		_, err := io.ReadFull(in, b[:])
-		return math.Float64frombits(binary.LittleEndian.Uint64(b[:])), err
+		return math.Float64frombits(bits), nil
 	case columnar.Text:
-		n, err := binary.ReadUvarint(in)
-		if err != nil {
-			return nil, err
-		}
-		text := make([]byte, n)
-		_, err = io.ReadFull(in, text)
+		text := make([]byte, bits)
+		_, err := io.ReadFull(in, text)
 		return string(text), err
 	}
-	return nil, fmt.Errorf("spool: kind %d", k)
+	return nil, fmt.Errorf("spool: kind %d", kind)
 }
 
 // commit writes the rows to the Parquet file. Columns without values become columns of text.
