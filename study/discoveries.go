@@ -3,7 +3,6 @@ package study
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"math"
 	"path/filepath"
@@ -11,10 +10,10 @@ import (
 	"strconv"
 
 	"github.com/transdim/vti/internal/apply"
-	"github.com/transdim/vti/internal/columnar"
 	"github.com/transdim/vti/internal/english"
 	"github.com/transdim/vti/internal/picture"
 	"github.com/transdim/vti/internal/rundir"
+	"github.com/transdim/vti/table"
 )
 
 // Discovery is a pair of a response and a predictor, with the probability that the predictor has an
@@ -60,7 +59,7 @@ func ReadDiscoveries(ctx context.Context, path, truth string) (*Discoveries, err
 		d.List = append(d.List, Discovery{Response: response, Predictor: predictor, Probability: probability, True: matters[[2]string{response, predictor}]})
 	})
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
+		return nil, err
 	}
 	// Pairs with equal probabilities stay in the order of the file.
 	slices.SortStableFunc(d.List, func(a, b Discovery) int { return cmp.Compare(b.Probability, a.Probability) })
@@ -92,38 +91,25 @@ func (d *Discoveries) False(n int) (count int) {
 }
 
 func readInclusion(ctx context.Context, path string, each func(response, predictor string, probability float64)) error {
-	file, err := columnar.Open(path)
+	file, err := table.OpenParquet(path)
 	if err != nil {
 		return err
 	}
 	defer file.Close()
-	names, kinds := []string{"response", "name", "certified"}, []columnar.Kind{columnar.Text, columnar.Text, columnar.Double}
-	var columns [3]int
-	for i, name := range names {
-		columns[i] = slices.IndexFunc(file.Columns, func(c columnar.Column) bool { return c.Name == name })
-		if columns[i] < 0 {
-			return fmt.Errorf("no column %s: want the inclusion probabilities of a plan with responses, as vti study collect writes them", name)
+	for group := range file.RowGroups() {
+		t, err := file.Table(group, []string{"response", "name", "certified"})
+		if err != nil {
+			return fmt.Errorf("%w; want the inclusion probabilities of a plan with responses, as vti study collect writes them", err)
 		}
-		if file.Columns[columns[i]].Kind != kinds[i] {
-			return errors.New("columns response, name and certified: want texts, texts and doubles")
+		responses, _ := t.Lookup("response") // file.Table has found the columns
+		predictors, _ := t.Lookup("name")
+		probabilities, _ := t.Lookup("certified")
+		if responses.Kind != table.Factor || predictors.Kind != table.Factor || probabilities.Kind != table.Numeric {
+			return fmt.Errorf("%s: columns response, name and certified: want texts, texts and numbers", path)
 		}
-	}
-	for group := range file.Groups() {
-		var values [3]*columnar.Values
-		for i, column := range columns {
-			if values[i], err = file.Read(column, group); err != nil {
-				return err
-			}
-		}
-		text := func(column, row int) string {
-			if code := values[column].Codes[row]; code >= 0 {
-				return values[column].Texts[code]
-			}
-			return ""
-		}
-		for row, probability := range values[2].Numbers {
-			if values[2].Missing == nil || !values[2].Missing[row] {
-				each(text(0, row), text(1, row), probability)
+		for row, probability := range probabilities.Values {
+			if !probabilities.IsMissing(row) {
+				each(responses.Text(row), predictors.Text(row), probability)
 			}
 		}
 		if err := ctx.Err(); err != nil {

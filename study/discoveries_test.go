@@ -59,7 +59,8 @@ func TestDiscoveries(t *testing.T) {
 	require.Error(t, err)
 	require.NoError(t, writeRows(path, func(w *spool) error { return w.add([]cell{{"name", "a"}}) }))
 	_, err = ReadDiscoveries(context.Background(), path, "")
-	require.ErrorContains(t, err, "no column response: want the inclusion probabilities")
+	require.ErrorContains(t, err, `no column "response"`)
+	require.ErrorContains(t, err, "want the inclusion probabilities")
 }
 
 // The simulated files agree with each other. Alleles of markers have the stated frequencies and
