@@ -109,7 +109,7 @@ func (f *flows) parts(ctx *context.Context, l *latent, in conditionalInputs, dra
 	observed, logPrecision := SliceAxis(read, last, AxisRange(0, l.dim)), SliceAxis(read, last, AxisRange(l.dim))
 	logSD := Log(in.sd)
 	logOdds := Add(logPrecision, MulScalar(Sub(logSD, Log(in.typicalSD)), 2)) // log λs²
-	logScale := Sub(logSD, MulScalar(softplus(logOdds), 0.5))
+	logScale := Sub(logSD, MulScalar(made.Softplus(logOdds), 0.5))
 	observed = Add(in.typicalMean, Mul(in.typicalSD, observed))
 	p.shift = Add(in.mean, Mul(Logistic(logOdds), Sub(observed, in.mean)))
 	p.scale, p.logScale = Exp(logScale), sumPresent(logScale, in.present)

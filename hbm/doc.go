@@ -81,7 +81,7 @@
 //	minibatch.go, feed.go     the members in a step, and their free encodings
 //	replica.go                part of a model in a graph, with densities of model and family
 //	amortize.go               training over simulated data sets of one model
-//	special.go                functions with the right derivative everywhere
+//	special.go                log Γ as a graph
 //
 // Answering:
 //

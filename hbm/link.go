@@ -6,6 +6,8 @@ import (
 	"slices"
 
 	. "github.com/gomlx/gomlx/pkg/core/graph"
+
+	"github.com/transdim/vti/internal/made"
 )
 
 // Link maps the real numbers in which a latent variable is inferred to its values.
@@ -57,7 +59,7 @@ func (ExpLink) ToEvent(u *Node, event []int) (value, logDet *Node) {
 func (SoftmaxLink) ToEvent(u *Node, event []int) (value, logDet *Node) {
 	last := u.Rank() - 1
 	logits := Concatenate([]*Node{u, ZerosLike(SliceAxis(u, last, AxisElem(0)))}, last)
-	logShares := Sub(logits, InsertAxes(logSumExp(logits), -1))
+	logShares := made.LogSoftmax(logits)
 	return reshapeLast(Exp(logShares), event), ReduceSum(logShares, -1)
 }
 

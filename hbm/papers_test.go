@@ -145,3 +145,9 @@ func xLogY(x, y *Node) *Node {
 }
 
 func logistic(x float64) float64 { return 1 / (1 + math.Exp(-x)) }
+
+// logSumExp returns log Σ exp x over the last axis of x. Entries of a row may be −Inf, but not all.
+func logSumExp(x *Node) *Node {
+	largest := StopGradient(ReduceMax(x, -1))
+	return Add(largest, Log(ReduceSum(Exp(Sub(x, InsertAxes(largest, -1))), -1)))
+}

@@ -8,18 +8,6 @@ import (
 
 var halfLogTwoPi = 0.5 * math.Log(2*math.Pi)
 
-// softplus returns log(1 + exp x), with the right derivative at zero too.
-func softplus(x *Node) *Node {
-	positive := GreaterThan(x, ZerosLike(x))
-	return Add(Log1p(Exp(Where(positive, Neg(x), x))), Where(positive, x, ZerosLike(x)))
-}
-
-// logSumExp returns log Σ exp x over the last axis of x. Entries of a row may be −Inf, but not all.
-func logSumExp(x *Node) *Node {
-	largest := StopGradient(ReduceMax(x, -1))
-	return Add(largest, Log(ReduceSum(Exp(Sub(x, InsertAxes(largest, -1))), -1)))
-}
-
 // logGamma returns log Γ(x) for x > 0, by Stirling's series. For small x it takes the series at x +
 // 8, from which Γ(x+1) = x Γ(x) leads back to x. Its relative error is below 1e-9 in Float64.
 func logGamma(x *Node) *Node {
