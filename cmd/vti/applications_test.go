@@ -39,7 +39,7 @@ type toyResult struct {
 func (r *toyResult) ExitStatus() int { return 0 }
 
 func (f *toyFlags) Register(cmd *cobra.Command) {
-	cmd.Flags().Var(cli.Count{Value: &f.least, Least: 1}, "least", "rows that are wanted")
+	cmd.Flags().Var(cli.Count(&f.least, 1), "least", "rows that are wanted")
 	f.RegisterSampler(cmd, "of nothing")
 }
 

@@ -57,12 +57,12 @@ array job --shards N, the runs are split among N processes.`,
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
-	flags.Var(cli.Count{Value: &b.DataSets, Least: 1}, "data-sets", "data sets (seeds from --seed on)")
+	flags.Var(cli.Count(&b.DataSets, 1), "data-sets", "data sets (seeds from --seed on)")
 	flags.Var(parsed[sizeList]{Value: &sizes, Parse: parseSizes("rows", 3)}, "sizes", "`rows` that are analysed of each data set, separated by commas")
 	flags.Var(parsed[structureList]{Value: (*structureList)(&b.Structures), Parse: parseStructures}, "structure", "`ways` that graphs are found, separated by commas: exact, by evidences of families, and flow")
-	flags.Var(cli.Count{Value: &b.Simulation.Nodes, Least: 2}, "nodes", "nodes of the graphs (default 10)")
+	flags.Var(cli.Count(&b.Simulation.Nodes, 2), "nodes", "nodes of the graphs (default 10)")
 	flags.Var(cli.Name(&b.Simulation.Mechanism), "sem", "mechanisms: mlp or linear")
-	flags.Var(cli.Count{Value: &b.Steps, Least: 1}, "steps", "training steps of a run (default that of vti dag)")
+	flags.Var(cli.Count(&b.Steps, 1), "steps", "training steps of a run (default that of vti dag)")
 	cli.RegisterFloatType(cmd, &dtype)
 	shards.Register(cmd)
 	output.Register(cmd, true)

@@ -49,9 +49,9 @@ func paperCommand(a *shell.App) *cobra.Command {
 	flags.SortFlags = false
 	flags.BoolVar(&f.lab.Quick, "quick", false, "a small study, and a failure unless it shows the direction of the result")
 	flags.StringVar(&f.only, "only", "", "regular `expression` that the cells to measure match; a cell is its first columns, separated by spaces")
-	flags.Var(cli.Count{Value: &f.lab.Steps, Least: 1}, "steps", "training steps (default: as in the paper)")
-	flags.Var(cli.Count{Value: &f.lab.DataSets, Least: 1}, "data-sets", "data sets of each kind (default: as in the paper)")
-	flags.Var(cli.Count{Value: &f.lab.Width, Least: 4}, "width", "width of networks of exchangeable data sets (default: as in the paper)")
+	flags.Var(cli.Count(&f.lab.Steps, 1), "steps", "training steps (default: as in the paper)")
+	flags.Var(cli.Count(&f.lab.DataSets, 1), "data-sets", "data sets of each kind (default: as in the paper)")
+	flags.Var(cli.Count(&f.lab.Width, 4), "width", "width of networks of exchangeable data sets (default: as in the paper)")
 	f.shards.Register(cmd)
 	flags.Var(cli.Name(&f.device), "device", "where to compute")
 	flags.StringVarP(&f.lab.Dir, "out", "o", "", "`directory` of the numbers")

@@ -30,8 +30,8 @@ effects are 1.5 in half of the rows. The same flags give the same file.`,
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
-	flags.Var(cli.Count{Value: &d.Rows, Least: 2}, "rows", "observations (default 50)")
-	flags.Var(cli.Count{Value: &d.Predictors, Least: 1}, "predictors", "predictors to select from (default 7)")
+	flags.Var(cli.Count(&d.Rows, 2), "rows", "observations (default 50)")
+	flags.Var(cli.Count(&d.Predictors, 1), "predictors", "predictors to select from (default 7)")
 	flags.Var(cli.Name(&d.Misspecification), "misspecification", "none, medium or high")
 	flags.Uint64Var(&d.Seed, "seed", 0, "random seed")
 	flags.StringVarP(&out, "out", "o", "", "`file` to write (required); - for standard output")

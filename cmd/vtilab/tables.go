@@ -31,7 +31,7 @@ func (f *tablesFlags) register(cmd *cobra.Command, repetitions string) {
 	flags.SortFlags = false
 	flags.StringSliceVar(&f.data, "data", []string{"testdata"}, "`folders` with tables, each there or in a folder in it")
 	flags.StringSliceVar(&f.only, "only", nil, "`tables` to answer, by the beginnings of their names (default all)")
-	flags.Var(cli.Count{Value: &f.repetitions, Least: 1}, repetitions, "number of seeds for each table")
+	flags.Var(cli.Count(&f.repetitions, 1), repetitions, "number of seeds for each table")
 	flags.Uint64Var(&f.seed, "seed", 1, "the first of them")
 	f.vti.register(cmd)
 	flags.BoolVar(&f.json, "json", false, "print one JSON object on standard output, and nothing else")

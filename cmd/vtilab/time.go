@@ -31,7 +31,7 @@ compare processor times.`,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return runTimes(a, cmd, &f, fixed) },
 	}
 	f.register(cmd, "repetitions")
-	cmd.Flags().Var(cli.Count{Value: &fixed, Least: 0}, "fixed", "number of additional repetitions with --effort fixed")
+	cmd.Flags().Var(cli.Count(&fixed, 0), "fixed", "number of additional repetitions with --effort fixed")
 	return cmd
 }
 

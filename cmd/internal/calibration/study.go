@@ -36,12 +36,12 @@ type Flags struct {
 func (f *Flags) Register(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	f.replicates = defaultReplicates
-	flags.Var(cli.Count{Value: &f.replicates, Least: 1}, "replicates", "number of problems")
+	flags.Var(cli.Count(&f.replicates, 1), "replicates", "number of problems")
 	f.Rows, f.Columns = 50, 4
-	flags.Var(cli.Count{Value: &f.Rows, Least: 3}, "rows", "rows of generated tables")
-	flags.Var(cli.Count{Value: &f.Columns, Least: 1}, "predictors", "predictors, or nodes, of generated tables")
+	flags.Var(cli.Count(&f.Rows, 3), "rows", "rows of generated tables")
+	flags.Var(cli.Count(&f.Columns, 1), "predictors", "predictors, or nodes, of generated tables")
 	f.only = -1
-	flags.Var(cli.Count{Value: &f.only, Least: 0}, "only", "run only the problem with this number, keep its table, and print all details")
+	flags.Var(cli.Count(&f.only, 0), "only", "run only the problem with this number, keep its table, and print all details")
 	f.shards.Register(cmd)
 	f.Output.Register(cmd, true)
 	cmd.MarkFlagsMutuallyExclusive("only", "shard", "shards")

@@ -18,11 +18,11 @@ func RegisterChains(cmd *cobra.Command, sizes *runs.ChainSizes) {
 	*sizes = runs.ChainSizes{Chains: rjmcmc.DefaultChains, Iterations: rjmcmc.DefaultIterations, BurnIn: rjmcmc.DefaultBurnIn, Thin: rjmcmc.DefaultThin, Temperatures: 1}
 	flags := cmd.Flags()
 	Group(cmd, ChainsGroup, func() {
-		flags.Var(Count{Value: &sizes.Chains, Least: 2}, "chains", "number of chains")
-		flags.Var(Count{Value: &sizes.Iterations, Least: 1}, "iterations", "iterations of every chain after burn-in")
-		flags.Var(Count{Value: &sizes.BurnIn, Least: 0}, "burn-in", "burn-in iterations, which adapt the proposals and are discarded")
-		flags.Var(Count{Value: &sizes.Thin, Least: 1}, "thin", "thinning: keep every k-th iteration, with k the `number`")
-		flags.Var(Count{Value: &sizes.Temperatures, Least: 1}, "temperatures", "tempered copies of each chain, which exchange states: for posteriors with several modes")
+		flags.Var(Count(&sizes.Chains, 2), "chains", "number of chains")
+		flags.Var(Count(&sizes.Iterations, 1), "iterations", "iterations of every chain after burn-in")
+		flags.Var(Count(&sizes.BurnIn, 0), "burn-in", "burn-in iterations, which adapt the proposals and are discarded")
+		flags.Var(Count(&sizes.Thin, 1), "thin", "thinning: keep every k-th iteration, with k the `number`")
+		flags.Var(Count(&sizes.Temperatures, 1), "temperatures", "tempered copies of each chain, which exchange states: for posteriors with several modes")
 	})
 }
 

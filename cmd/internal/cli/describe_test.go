@@ -14,7 +14,7 @@ func TestDescribe(t *testing.T) {
 	count := 3
 	asked := &cobra.Command{Use: "varsel TABLE [MORE] --target COLUMN [flags]", Short: "Select", RunE: func(*cobra.Command, []string) error { return nil }}
 	Group(asked, "Effort", func() {
-		asked.Flags().VarP(Count{Value: &count, Least: 1}, "steps", "s", "`number` of steps")
+		asked.Flags().VarP(Count(&count, 1), "steps", "s", "`number` of steps")
 	})
 	asked.Flags().String("mode", "fast", "how")
 	asked.Flags().StringSlice("pairs", nil, "pairs, or all")

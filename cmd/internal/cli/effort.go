@@ -48,7 +48,7 @@ func (f *Effort) Register(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	Group(cmd, "Effort", func() {
 		Named(cmd, &f.budget.Effort, "effort", "auto: as much training and as many draws as the answer needs; fixed: --steps training steps, then one certificate", "auto", "fixed")
-		flags.Var((*Positive)(&f.budget.Precision), "precision", "largest standard error of a probability; the error of a mean is four times as large, in posterior standard deviations (default 0.005)")
+		flags.Var(Positive(&f.budget.Precision), "precision", "largest standard error of a probability; the error of a mean is four times as large, in posterior standard deviations (default 0.005)")
 	})
 	f.TimeLimit.Register(cmd, "what every answer needs (modes and first draws); the answer then depends on the speed of the machine (default none, but 10m if more work does not help)")
 }

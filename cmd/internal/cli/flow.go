@@ -23,10 +23,10 @@ type Flow struct {
 func (f *Flow) Register(cmd *cobra.Command, usage, layers, blocks, hidden string) {
 	flags := cmd.Flags()
 	OneWord(cmd, &f.Flow, "flow", usage, flowNames()...)
-	flags.Var(Count{Value: &f.layers, Least: 1}, "flow-layers", "layers ("+layers+")")
-	flags.Var(Count{Value: &f.blocks, Least: 1}, "flow-blocks", "residual blocks per layer ("+blocks+")")
-	flags.Var(Count{Value: &f.hidden, Least: 2}, "flow-hidden", "units per hidden layer ("+hidden+")")
-	flags.Var(Count{Value: &f.bins, Least: 2}, "flow-bins", "bins of a spline (default 8)")
+	flags.Var(Count(&f.layers, 1), "flow-layers", "layers ("+layers+")")
+	flags.Var(Count(&f.blocks, 1), "flow-blocks", "residual blocks per layer ("+blocks+")")
+	flags.Var(Count(&f.hidden, 2), "flow-hidden", "units per hidden layer ("+hidden+")")
+	flags.Var(Count(&f.bins, 2), "flow-bins", "bins of a spline (default 8)")
 }
 
 // flows are the kinds of flows by name. A size of zero stands for the default of package cosmic.

@@ -74,5 +74,5 @@ func RegisterFloatType(cmd *cobra.Command, value *dtypes.DType) {
 // is not stored in records.
 func RegisterLaunch(cmd *cobra.Command, value *int) {
 	*value = 1
-	cmd.Flags().Var(Count{value, 1}, "steps-per-launch", "training steps compiled into one graph: can be faster on a GPU, takes longer to start")
+	cmd.Flags().Var(Count(value, 1), "steps-per-launch", "training steps compiled into one graph: can be faster on a GPU, takes longer to start")
 }

@@ -35,7 +35,7 @@ func (f *Output) RegisterResume(cmd *cobra.Command) {
 // RegisterCertifyDraws adds --certify-draws to a command.
 func RegisterCertifyDraws(cmd *cobra.Command, value *int, usage string) {
 	Group(cmd, "Certification", func() {
-		cmd.Flags().Var(Count{value, 1}, "certify-draws", "draws of certification, "+usage+"; with --resume a trained run is certified again")
+		cmd.Flags().Var(Count(value, 1), "certify-draws", "draws of certification, "+usage+"; with --resume a trained run is certified again")
 	})
 }
 

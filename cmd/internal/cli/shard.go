@@ -20,7 +20,7 @@ type Shards struct {
 func (f *Shards) Register(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&f.part, "shard", "", "compute shard I of N, given as `I/N` with I from 0")
-	flags.Var(Count{&f.count, 1}, "shards", "number of shards; the scheduler gives the index of this one")
+	flags.Var(Count(&f.count, 1), "shards", "number of shards; the scheduler gives the index of this one")
 	cmd.MarkFlagsMutuallyExclusive("shard", "shards")
 }
 

@@ -25,62 +25,111 @@ func Refuse(flags *pflag.FlagSet, why string, names ...string) error {
 	return nil
 }
 
-// Positive is a flag that takes a finite number above zero.
-type Positive float64
+// Value is a flag that takes a value of type T.
+type Value[T any] struct {
+	To *T
+	// Kind is the type in the description of the flag. Wants describes the values in errors.
+	Kind, Wants string
+	// Parse reports whether a text is a value. Text returns "" for the value of a flag that is not
+	// given.
+	Parse func(text string) (T, bool)
+	Text  func(value T) string
+}
 
-func (v *Positive) Set(s string) error {
-	x, err := strconv.ParseFloat(s, 64)
-	if err != nil || !(x > 0) || math.IsInf(x, 1) {
-		return fmt.Errorf("expected a positive number, found %q", s)
+// Set reads the value from a text.
+func (v Value[T]) Set(text string) error {
+	x, ok := v.Parse(text)
+	if !ok {
+		return fmt.Errorf("expected %s, found %q", v.Wants, text)
 	}
-	*v = Positive(x)
+	*v.To = x
 	return nil
 }
 
-func (v *Positive) String() string {
-	if *v == 0 {
-		return "" // the flag is not given
-	}
-	return strconv.FormatFloat(float64(*v), 'g', -1, 64)
+func (v Value[T]) String() string { return v.Text(*v.To) }
+
+// Type returns the kind of the value.
+func (v Value[T]) Type() string { return v.Kind }
+
+// Positive returns a flag that takes a finite number above zero. Zero is the value of a flag that
+// is not given.
+func Positive(number *float64) Value[float64] {
+	return Value[float64]{number, "number", "a positive number", func(text string) (float64, bool) {
+		x, err := strconv.ParseFloat(text, 64)
+		return x, err == nil && x > 0 && !math.IsInf(x, 1)
+	}, func(x float64) string {
+		if x == 0 {
+			return ""
+		}
+		return strconv.FormatFloat(x, 'g', -1, 64)
+	}}
 }
 
-func (v *Positive) Type() string { return "number" }
-
-// Count is a flag that takes a whole number of at least a given size.
-type Count struct {
-	Value *int
-	Least int
+// Count returns a flag that takes a whole number from the argument least on.
+func Count(number *int, least int) Value[int] {
+	return Value[int]{number, "count", fmt.Sprintf("a whole number from %d", least), func(text string) (int, bool) {
+		x, err := strconv.Atoi(text)
+		return x, err == nil && x >= least
+	}, func(x int) string {
+		if x == 0 && least > 0 {
+			return ""
+		}
+		return strconv.Itoa(x)
+	}}
 }
 
-func (v Count) Set(s string) error {
-	x, err := strconv.Atoi(s)
-	if err != nil || x < v.Least {
-		return fmt.Errorf("expected a whole number from %d, found %q", v.Least, s)
-	}
-	*v.Value = x
-	return nil
+// Optional returns a flag that takes a finite number. The number stays nil if the flag is not
+// given.
+func Optional(number **float64) Value[*float64] {
+	return Value[*float64]{number, "number", "a number", func(text string) (*float64, bool) {
+		x, err := strconv.ParseFloat(text, 64)
+		return &x, err == nil && x-x == 0
+	}, func(x *float64) string {
+		if x == nil {
+			return ""
+		}
+		return strconv.FormatFloat(*x, 'g', -1, 64)
+	}}
 }
 
-func (v Count) String() string {
-	if *v.Value == 0 && v.Least > 0 {
-		return "" // the flag is not given
-	}
-	return strconv.Itoa(*v.Value)
+// PositiveOr returns a flag that takes a positive number, or a word, which is stored as −1.
+func PositiveOr(word string, number *float64) Value[float64] {
+	return orWord(Positive(number), "a positive number or "+word, word)
 }
 
-func (v Count) Type() string { return "count" }
+// CountOr returns a flag that takes a whole number from 1, or a word, which is stored as −1.
+func CountOr(word string, number *int) Value[int] {
+	return orWord(Count(number, 1), "a whole number from 1, or "+word, word)
+}
 
-// oneOf is a flag that takes one of a few names, each of which stands for a value.
-type oneOf[T comparable] struct {
-	value  *T
-	names  []string
-	values []T // in the order of the names
+func orWord[T int | float64](v Value[T], wants, word string) Value[T] {
+	return Value[T]{v.To, "number", wants, func(text string) (T, bool) {
+		if text == word {
+			return -1, true
+		}
+		return v.Parse(text)
+	}, func(x T) string {
+		if x < 0 {
+			return word
+		}
+		return v.Text(x)
+	}}
 }
 
 // OneOf adds a flag that takes one of a few names, each of which stands for the element of values
 // with the same index. The shell suggests the names.
 func OneOf[T comparable](cmd *cobra.Command, value *T, flag, usage string, names []string, values []T) {
-	cmd.Flags().Var(oneOf[T]{value, names, values}, flag, usage)
+	cmd.Flags().Var(Value[T]{value, "name", english.Join(names, "or"), func(text string) (x T, ok bool) {
+		if at := slices.Index(names, text); at >= 0 {
+			return values[at], true
+		}
+		return x, false
+	}, func(x T) string {
+		if at := slices.Index(values, x); at >= 0 {
+			return names[at]
+		}
+		return ""
+	}}, flag, usage)
 	CompleteWith(cmd, flag, names...)
 }
 
@@ -88,24 +137,6 @@ func OneOf[T comparable](cmd *cobra.Command, value *T, flag, usage string, names
 func OneWord(cmd *cobra.Command, value *string, flag, usage string, words ...string) {
 	OneOf(cmd, value, flag, usage, words, words)
 }
-
-func (v oneOf[T]) Set(s string) error {
-	at := slices.Index(v.names, s)
-	if at < 0 {
-		return fmt.Errorf("expected %s, found %q", english.Join(v.names, "or"), s)
-	}
-	*v.value = v.values[at]
-	return nil
-}
-
-func (v oneOf[T]) String() string {
-	if at := slices.Index(v.values, *v.value); at >= 0 {
-		return v.names[at]
-	}
-	return "" // the flag is not given
-}
-
-func (v oneOf[T]) Type() string { return "name" }
 
 // named is implemented by types whose values have names on the command line.
 type named interface {
@@ -128,40 +159,3 @@ type textual struct{ named }
 func (v textual) Set(s string) error { return v.UnmarshalText([]byte(s)) }
 
 func (v textual) Type() string { return "name" }
-
-// orWord is a flag that takes a number above zero, or a word, which is stored as −1.
-type orWord[T int | float64] struct {
-	pflag.Value
-	number      *T
-	wants, word string
-}
-
-// PositiveOr returns a flag that takes a positive number, or a word, which is stored as −1.
-func PositiveOr(word string, number *float64) pflag.Value {
-	return orWord[float64]{(*Positive)(number), number, "a positive number", word}
-}
-
-// CountOr returns a flag that takes a whole number from 1, or a word, which is stored as −1.
-func CountOr(word string, number *int) pflag.Value {
-	return orWord[int]{Count{number, 1}, number, "a whole number from 1,", word}
-}
-
-func (v orWord[T]) Set(s string) error {
-	if s == v.word {
-		*v.number = -1
-		return nil
-	}
-	if v.Value.Set(s) != nil {
-		return fmt.Errorf("expected %s or %s, found %q", v.wants, v.word, s)
-	}
-	return nil
-}
-
-func (v orWord[T]) String() string {
-	if *v.number < 0 {
-		return v.word
-	}
-	return v.Value.String()
-}
-
-func (v orWord[T]) Type() string { return "number" }

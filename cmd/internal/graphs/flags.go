@@ -52,7 +52,7 @@ func (f *modelFlags) register(cmd *cobra.Command, mechanisms ...dag.Mechanism) {
 		flags.StringArrayVar(&f.tier, "tier", nil, "`nodes` of the next tier, separated by commas: no edge leads from a later tier to an earlier one (once for each tier, the first first)")
 		flags.StringVar(&f.tiers, "tiers", "", "`file` with a line for each tier, in place of --tier")
 		flags.StringSliceVar(&constraints.Exogenous, "exogenous", nil, "columns without parents, such as indicators of interventions with unknown targets, separated by commas")
-		flags.Var(cli.Count{Value: &constraints.MaxParents, Least: 1}, "max-parents", "largest number of parents of a node (default any)")
+		flags.Var(cli.Count(&constraints.MaxParents, 1), "max-parents", "largest number of parents of a node (default any)")
 	})
 	cli.Group(cmd, "Mechanisms and priors", func() {
 		if len(mechanisms) > 0 {
@@ -70,16 +70,16 @@ func (f *modelFlags) register(cmd *cobra.Command, mechanisms ...dag.Mechanism) {
 			cli.Named(cmd, &model.Mechanism, "sem",
 				usage+"; auto: bge, or linear with --sigma or --prior-sd; mixed where there are both kinds of columns. Categories alone have tables of probabilities", apply.To(append([]dag.Mechanism{dag.AnyMechanism}, mechanisms...), dag.Mechanism.String)...)
 			if networks {
-				flags.Var(cli.Count{Value: &model.Hidden, Least: 1}, "hidden", "mlp: hidden units of a node (default 10)")
+				flags.Var(cli.Count(&model.Hidden, 1), "hidden", "mlp: hidden units of a node (default 10)")
 				flags.BoolVar(&model.NoBias, "no-bias", false, "mlp: no bias in hidden and output units")
 			}
 		}
 		flags.Var(cli.PositiveOr("unknown", &f.sigma), "sigma", "noise `scale` of all nodes, on the scaled columns, or unknown: one for each node. Equal noise is a strong assumption, which can identify directions (default unknown)")
-		flags.Var((*cli.Positive)(&model.PriorSD), "prior-sd", "prior sd of a weight, on the scaled columns (default 1)")
-		flags.Var((*cli.Positive)(&model.ImaginarySampleSize), "imaginary-sample-size", "categories: weight of the prior in rows, spread evenly over all combinations of values (default 1)")
+		flags.Var(cli.Positive(&model.PriorSD), "prior-sd", "prior sd of a weight, on the scaled columns (default 1)")
+		flags.Var(cli.Positive(&model.ImaginarySampleSize), "imaginary-sample-size", "categories: weight of the prior in rows, spread evenly over all combinations of values (default 1)")
 		cli.Named(cmd, &model.Graphs, "graph-prior", "prior over graphs: sparse, uniform over the number of parents of a node and then over sets of that size; or uniform", "sparse\tfew edges are more probable than many", "uniform\tall graphs are equally probable")
 		flags.Float64Var(&model.EdgePenalty, "edge-penalty", 0, "λ of the prior exp(−λ edges), instead of --graph-prior")
-		flags.Var((*cli.Positive)(&model.ExpectedDegree), "expected-degree", "set λ by the mean `number` of parents of a node, ignoring acyclicity")
+		flags.Var(cli.Positive(&model.ExpectedDegree), "expected-degree", "set λ by the mean `number` of parents of a node, ignoring acyclicity")
 		flags.StringVar(&f.edgePrior, "edge-prior", "", "prior probability of each edge, ignoring acyclicity: `file` with a row for each cause and a column for each effect")
 		flags.BoolVar(&model.Orders, "prior-orders", false, "prior over orders of the columns with edges along them, as in Davies et al. (2025), instead of a prior over graphs: a graph counts once for each of its topological orders")
 		flags.StringVar(&f.record.Truth, "truth", "", "adjacency matrix to compare with: `file` with a row for each cause and a column for each effect")
@@ -124,10 +124,10 @@ func (f *modelFlags) registerMethods(cmd *cobra.Command) {
 			"method: exact, sums over all graphs; chains, Markov chains over graphs; flow, one flow for the parameters of mechanisms with a learned q(m) over graphs; auto: exact where possible, for networks up to 11 columns, else chains", "auto", "exact", "chains", "flow")
 		flags.BoolVar(&record.Undivided, "undivided", false, "structure flow: as published, one flow for the parameters of all columns together and q(m) a masked network over the digits of the order and the bits of edges")
 		flags.BoolVar(&record.Cold, "cold", false, "structure flow: q(m) starts uniform, and not at graphs of short chains with linear mechanisms")
-		flags.Var(cli.Count{Value: &record.Chains, Least: 2}, "chains", "chains: number of chains, from random starts (default 6)")
-		flags.Var(cli.Count{Value: &record.Rounds, Least: 1}, "rounds", "chains: largest number of rounds, each twice as long as the last, until the chains agree (default 6)")
-		flags.Var(cli.Count{Value: &record.Candidates, Least: 1}, "candidates", "chains: number of likely parents of a node whose sets are summed over; affects speed, not the answer (default 12)")
-		flags.Var(cli.Count{Value: &record.Islands, Least: 1}, "islands", "particles: largest number of islands of 64 particles for important families (default by the number of rows)")
+		flags.Var(cli.Count(&record.Chains, 2), "chains", "chains: number of chains, from random starts (default 6)")
+		flags.Var(cli.Count(&record.Rounds, 1), "rounds", "chains: largest number of rounds, each twice as long as the last, until the chains agree (default 6)")
+		flags.Var(cli.Count(&record.Candidates, 1), "candidates", "chains: number of likely parents of a node whose sets are summed over; affects speed, not the answer (default 12)")
+		flags.Var(cli.Count(&record.Islands, 1), "islands", "particles: largest number of islands of 64 particles for important families (default by the number of rows)")
 	})
 }
 
@@ -168,8 +168,8 @@ func (f *dagFlags) registerTraining(cmd *cobra.Command) {
 	f.flow.Flow = "affine"
 	cli.Group(cmd, "Training of a flow (--structure flow)", func() {
 		f.flow.Register(cmd, "affine, spline or diag; or affine-paper, spline-paper or diag-paper, in the sizes of Davies et al. (2025)", "default 5; diag 2; mlp node by node 3", "default 2", "default 32")
-		flags.Var(cli.Count{Value: &record.Steps, Least: 1}, "steps", "training steps (default 1000; mlp 600)")
-		flags.Var(cli.Count{Value: &record.Batch, Least: 2}, "batch", "graphs that are drawn per training step (default 64; mlp 32; undivided 256)")
+		flags.Var(cli.Count(&record.Steps, 1), "steps", "training steps (default 1000; mlp 600)")
+		flags.Var(cli.Count(&record.Batch, 2), "batch", "graphs that are drawn per training step (default 64; mlp 32; undivided 256)")
 		cli.RegisterFloatType(cmd, &record.DType)
 		cli.RegisterLaunch(cmd, &f.launch)
 	})

@@ -47,7 +47,7 @@ each, with any family. Priors that refer to the mean and sd of the response use 
 		})
 	}
 	study.Register(cmd)
-	cmd.Flags().Var(cli.Count{Value: &groups, Least: 2}, "groups", "groups of generated tables")
+	cmd.Flags().Var(cli.Count(&groups, 2), "groups", "groups of generated tables")
 	f.registerModel(cmd)
 	return cmd
 }

@@ -56,30 +56,30 @@ func (f *hbmFlags) registerModel(cmd *cobra.Command) {
 		flags.BoolVar(&record.Slices, "slices", false, "gaussian, marginal: read a Parquet file that does not fit in memory by row groups")
 	})
 	cli.Group(cmd, "Priors", func() {
-		flags.Var((*cli.Positive)(&model.CoefficientScale), "prior-sd", "prior sd of the effect of one sd of a column, in units of sd(y) for gaussian and student, otherwise on the link scale (default 1.5)")
-		flags.Var((*cli.Positive)(&model.InterceptScale), "intercept-scale", "prior sd of the intercept at the mean of the columns, in the same units (default 10)")
+		flags.Var(cli.Positive(&model.CoefficientScale), "prior-sd", "prior sd of the effect of one sd of a column, in units of sd(y) for gaussian and student, otherwise on the link scale (default 1.5)")
+		flags.Var(cli.Positive(&model.InterceptScale), "intercept-scale", "prior sd of the intercept at the mean of the columns, in the same units (default 10)")
 		cli.Named(cmd, &model.SDPrior, "sd-prior", "prior of standard deviations of varying effects: half-normal, half-cauchy or exponential", "half-normal\tgroups differ little or moderately", "half-cauchy\tgroups may differ very much", "exponential\tgroups differ little, seldom much")
-		flags.Var((*cli.Positive)(&model.SDScale), "sd-scale", "scale of that prior, in the same units (default 1)")
-		flags.Var((*cli.Positive)(&model.Correlation), "lkj", "η of the LKJ prior of the correlations of varying effects (default 2)")
+		flags.Var(cli.Positive(&model.SDScale), "sd-scale", "scale of that prior, in the same units (default 1)")
+		flags.Var(cli.Positive(&model.Correlation), "lkj", "η of the LKJ prior of the correlations of varying effects (default 2)")
 		flags.StringArrayVar(&f.priors, "prior", nil, "`prior` of one term, in the units of the table, such as b:age=normal(0,1), sd:Subject=exponential(2) (the rate) or sd:Days|Subject=half-normal(10); may be repeated")
 		cli.Named(cmd, &model.Models, "model-prior", "with --select, over terms that are in and that vary: betabinomial:a,b (common probability), bernoulli:π, or uniform (over models)", "betabinomial:1,1\tany number of terms can matter, each number equally probable",
 			"bernoulli:0.5\teach question has the answer yes with probability #", "uniform\tall models are equally probable")
-		flags.Var((*cli.Positive)(&model.Degrees), "df", "student: degrees of freedom (default 4)")
+		flags.Var(cli.Positive(&model.Degrees), "df", "student: degrees of freedom (default 4)")
 	})
 
 	record.Family = regression.MarginalFamily
 	cli.Group(cmd, "Variational family", func() {
 		cli.OneWord(cmd, &record.Family, "family", "marginal, which integrates out the effects of the largest grouping, or over all effects: "+strings.Join(hbm.FamilyNames(), ", "),
 			append([]string{regression.MarginalFamily}, hbm.FamilyNames()...)...)
-		flags.Var(cli.Count{Value: &record.Encoding, Least: 1}, "encoding", "pavi-f, pavi-e, adavi: size of the encoding of a group (default twice the dimension of the variable, plus four)")
-		flags.Var(cli.Count{Value: &record.Members, Least: 1}, "members", "not marginal: number of groups, or of rows if groupings are crossed, in a training step (default all)")
+		flags.Var(cli.Count(&record.Encoding, 1), "encoding", "pavi-f, pavi-e, adavi: size of the encoding of a group (default twice the dimension of the variable, plus four)")
+		flags.Var(cli.Count(&record.Members, 1), "members", "not marginal: number of groups, or of rows if groupings are crossed, in a training step (default all)")
 		flags.BoolVar(&f.amortize, "amortize", false, "pavi-e, adavi: train on tables simulated from the priors, with --select of all models, for vti hbm infer on other tables")
 		f.flow.Register(cmd, "flow of marginal, pavi-f, pavi-e, adavi: affine, spline or diag; or affine-paper, spline-paper or diag-paper, in the sizes of Davies et al. (2025) (default spline; affine with more than 64 coordinates)", "default 3; not marginal 1", "default 2; 1", "default 32; 16")
 	})
 	f.effort.Register(cmd)
 	cli.Group(cmd, "Training", func() {
-		flags.Var(cli.Count{Value: &record.Steps, Least: 1}, "steps", "training steps with --effort fixed (default 400; student 800; not marginal 2000, with --amortize 10000, with --select and a start near the posterior 600; most answers of marginal take no training)")
-		flags.Var(cli.Count{Value: &record.Batch, Least: 2}, "batch", "draws per training step (default 256; not marginal 8 to 64), or simulated tables with --amortize (16)")
+		flags.Var(cli.Count(&record.Steps, 1), "steps", "training steps with --effort fixed (default 400; student 800; not marginal 2000, with --amortize 10000, with --select and a start near the posterior 600; most answers of marginal take no training)")
+		flags.Var(cli.Count(&record.Batch, 2), "batch", "draws per training step (default 256; not marginal 8 to 64), or simulated tables with --amortize (16)")
 		cli.RegisterFloatType(cmd, &record.DType)
 		dtype := flags.Lookup("dtype")
 		dtype.DefValue, dtype.Usage = "", "float32, or float64: slower and more precise (default float32; not marginal float64, unless with --members or --amortize)"

@@ -54,7 +54,7 @@ a number separates its labels.`,
 	flags := cmd.Flags()
 	flags.SortFlags = false
 	cli.OneWord(cmd, &f.na, "na", "rows with missing values: refuse or drop", "refuse", "drop")
-	flags.Var(cli.Count{Value: &f.certifyDraws, Least: 1}, "certify-draws", "draws that certify where effects are not integrated out (default 8000, and up to 64000 where these do not show enough; with --select 4000)")
+	flags.Var(cli.Count(&f.certifyDraws, 1), "certify-draws", "draws that certify where effects are not integrated out (default 8000, and up to 64000 where these do not show enough; with --select 4000)")
 	f.Output.Register(cmd, true)
 	return cmd
 }

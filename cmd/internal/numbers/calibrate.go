@@ -46,9 +46,9 @@ range of the column are 0 and 1 (the mean count 5), and runs it on each.`,
 	})
 	flags := cmd.Flags()
 	flags.Var(cli.Name(&options.Family), "family", "normal, student, or poisson")
-	flags.Var(cli.Count{Value: &options.MaxComponents, Least: 1}, "max-components", "largest number of components; the prior is uniform (default 30)")
-	flags.Var(cli.Count{Value: &sample.Sweeps, Least: 1}, "sweeps", "largest number of sweeps of each of the eight samplers (default 400000)")
-	flags.Var((*cli.Positive)(&sample.Error), "error", "standard error of probabilities at which sampling ends (default 0.002)")
+	flags.Var(cli.Count(&options.MaxComponents, 1), "max-components", "largest number of components; the prior is uniform (default 30)")
+	flags.Var(cli.Count(&sample.Sweeps, 1), "sweeps", "largest number of sweeps of each of the eight samplers (default 400000)")
+	flags.Var(cli.Positive(&sample.Error), "error", "standard error of probabilities at which sampling ends (default 0.002)")
 	return cmd
 }
 
@@ -67,7 +67,7 @@ and 1 (the mean count 5), and runs it on each.`,
 		return calibrate.Changes{Options: options, Rows: rows}, nil
 	})
 	cmd.Flags().Var(cli.Name(&options.Kind), "model", "mean, variance, both, slope, or rate; auto draws changes of the mean")
-	cmd.Flags().Var(cli.Count{Value: &options.MaxChanges, Least: 1}, "max-changes", "largest number of changes (default 30)")
+	cmd.Flags().Var(cli.Count(&options.MaxChanges, 1), "max-changes", "largest number of changes (default 30)")
 	return cmd
 }
 
@@ -86,7 +86,7 @@ each. Autoregressions cannot be drawn: Zellner's prior refers to the series itse
 		return calibrate.Orders{Options: options, Rows: rows}, nil
 	})
 	cmd.Flags().Var(cli.Name(&options.Kind), "model", "polynomial or spline")
-	cmd.Flags().Var(cli.Count{Value: &options.MaxOrder, Least: 1}, "max-order", "largest degree, or number of knots (default 8; spline 6)")
-	cmd.Flags().Var(cli.Count{Value: &options.Candidates, Least: 1}, "candidates", "spline: places at which knots may be (default 40)")
+	cmd.Flags().Var(cli.Count(&options.MaxOrder, 1), "max-order", "largest degree, or number of knots (default 8; spline 6)")
+	cmd.Flags().Var(cli.Count(&options.Candidates, 1), "candidates", "spline: places at which knots may be (default 40)")
 	return cmd
 }

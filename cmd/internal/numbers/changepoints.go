@@ -3,7 +3,6 @@ package numbers
 import (
 	"context"
 	"fmt"
-	"strconv"
 
 	"github.com/spf13/cobra"
 
@@ -22,19 +21,19 @@ func (f *changepointFlags) Register(cmd *cobra.Command) {
 	cli.Group(cmd, "Data", func() {
 		flags.StringVar(&options.Time, "time", "", "`column` of times (a series without it is in the order of the rows; events need it)")
 		flags.StringVar(&options.Value, "value", "", "`column` of values; without it every row is an event")
-		flags.Var(optionalNumber{&options.From}, "from", "events: start of the observation window")
-		flags.Var(optionalNumber{&options.To}, "to", "events: end of the observation window")
+		flags.Var(cli.Optional(&options.From), "from", "events: start of the observation window")
+		flags.Var(cli.Optional(&options.To), "to", "events: end of the observation window")
 		flags.BoolVar(&options.Uneven, "uneven", false, "accept a series whose times are not evenly spaced")
 	})
 	cli.Group(cmd, "Model", func() {
 		cli.Named(cmd, &options.Kind, "model", "what changes: mean, variance, both, slope, rate of counts, or events; auto is mean, and events without --value", changepoint.KindNames()...)
-		flags.Var(cli.Count{Value: &options.MaxChanges, Least: 1}, "max-changes", "largest number of changes (default 30)")
-		flags.Var((*cli.Positive)(&options.MeanChanges), "mean-changes", "prior mean of the number of changes, which is Poisson (default 3)")
+		flags.Var(cli.Count(&options.MaxChanges, 1), "max-changes", "largest number of changes (default 30)")
+		flags.Var(cli.Positive(&options.MeanChanges), "mean-changes", "prior mean of the number of changes, which is Poisson (default 3)")
 		cli.Named(cmd, &options.Places, "places", "prior of positions: uniform, or spaced, which avoids short segments; auto is uniform, but spaced for events", "uniform\tchanges can be anywhere", "spaced\tchanges are seldom close together")
-		flags.Var(cli.Count{Value: &options.Shortest, Least: 1}, "shortest", "smallest number of rows in a segment (default 1; variance and both 2)")
-		flags.Var((*cli.Positive)(&options.LevelSD), "level-sd", "mean, slope: prior sd of a level, in units of the sd of the column (default 1)")
-		flags.Var((*cli.Positive)(&options.RateShape), "rate-shape", "rate, events: shape of the Gamma prior of rates (default 1)")
-		flags.Var((*cli.Positive)(&options.RateExposure), "rate-exposure", "rate, events: rate of that prior, in rows or units of time (default: its mean is the overall rate)")
+		flags.Var(cli.Count(&options.Shortest, 1), "shortest", "smallest number of rows in a segment (default 1; variance and both 2)")
+		flags.Var(cli.Positive(&options.LevelSD), "level-sd", "mean, slope: prior sd of a level, in units of the sd of the column (default 1)")
+		flags.Var(cli.Positive(&options.RateShape), "rate-shape", "rate, events: shape of the Gamma prior of rates (default 1)")
+		flags.Var(cli.Positive(&options.RateExposure), "rate-exposure", "rate, events: rate of that prior, in rows or units of time (default: its mean is the overall rate)")
 	})
 	f.RegisterSampler(cmd, "of draws; probabilities of changes are sums and do not depend on it")
 	cli.CompleteColumns(cmd, "time", "value")
@@ -85,24 +84,3 @@ func changesTitle(p *changepoint.Problem) string {
 	}
 	return fmt.Sprintf("%s: %d %s; model %s", p.Path, p.Rows(), title, o.Kind)
 }
-
-// optionalNumber is a flag that takes a number. The number stays nil if the flag is not given.
-type optionalNumber struct{ value **float64 }
-
-func (v optionalNumber) Set(s string) error {
-	x, err := strconv.ParseFloat(s, 64)
-	if err != nil || x-x != 0 {
-		return fmt.Errorf("expected a number, found %q", s)
-	}
-	*v.value = &x
-	return nil
-}
-
-func (v optionalNumber) String() string {
-	if *v.value == nil {
-		return ""
-	}
-	return strconv.FormatFloat(**v.value, 'g', -1, 64)
-}
-
-func (v optionalNumber) Type() string { return "number" }

@@ -39,27 +39,27 @@ func (f *amortizeFlags) register(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.SortFlags = false
 	cli.Group(cmd, "Tables", func() {
-		flags.Var(numberRange{&f.family.Predictors}, "predictors", "number of predictors of a table, as `low:high` (default 2:8)")
-		flags.Var(numberRange{&f.family.Rows}, "rows", "number of rows of a table, as low:high (default 20:150)")
-		flags.Var(numberRange{&f.family.Correlation}, "correlation", "correlations of predictors, each with the next one or all with all (default 0:0.9)")
-		flags.Var(numberRange{&f.family.Noise}, "noise", "robust: sigma1 over the sd of the response (default 0.02:0.9)")
+		flags.Var(rangeFlag(&f.family.Predictors), "predictors", "number of predictors of a table, as `low:high` (default 2:8)")
+		flags.Var(rangeFlag(&f.family.Rows), "rows", "number of rows of a table, as low:high (default 20:150)")
+		flags.Var(rangeFlag(&f.family.Correlation), "correlation", "correlations of predictors, each with the next one or all with all (default 0:0.9)")
+		flags.Var(rangeFlag(&f.family.Noise), "noise", "robust: sigma1 over the sd of the response (default 0.02:0.9)")
 	})
 	model := &f.family.Model
 	cli.Group(cmd, "Likelihood and priors", func() {
 		flags.VarP(cli.Name(&model.Likelihood), "likelihood", "l", "gaussian, robust, logistic or poisson")
-		flags.Var((*cli.Positive)(&model.Sigma2), "sigma2", "robust: scale of the outliers over that of the bulk (default 10)")
-		flags.Var((*cli.Positive)(&model.Outlier), "outlier", "robust: `proportion` of outliers (default 0.1)")
-		flags.Var((*cli.Positive)(&model.SlabScale), "prior-sd", "prior sd of a coefficient that is in the model (default 1.5)")
+		flags.Var(cli.Positive(&model.Sigma2), "sigma2", "robust: scale of the outliers over that of the bulk (default 10)")
+		flags.Var(cli.Positive(&model.Outlier), "outlier", "robust: `proportion` of outliers (default 0.1)")
+		flags.Var(cli.Positive(&model.SlabScale), "prior-sd", "prior sd of a coefficient that is in the model (default 1.5)")
 		flags.Var(cli.Name(&model.Prior), "model-prior", "betabinomial:a,b (default betabinomial:1,1), bernoulli:π, expected:s or uniform")
 	})
 	cli.Group(cmd, "Training", func() {
 		cli.Named(cmd, &f.training.Objective, "objective", "forward, reverse or both", "forward", "reverse", "both")
-		flags.Var(cli.Count{Value: &f.training.Steps, Least: 1}, "steps", "training steps (default 2000)")
-		flags.Var(cli.Count{Value: &f.training.Batch, Least: 1}, "batch", "tables per training step (default 64)")
-		flags.Var(cli.Count{Value: &f.training.Draws, Least: 2}, "draws", "reverse: draws of each table (default 4)")
-		flags.Var((*cli.Positive)(&f.training.LearningRate), "learning-rate", "largest step of Adam (default 0.002)")
+		flags.Var(cli.Count(&f.training.Steps, 1), "steps", "training steps (default 2000)")
+		flags.Var(cli.Count(&f.training.Batch, 1), "batch", "tables per training step (default 64)")
+		flags.Var(cli.Count(&f.training.Draws, 2), "draws", "reverse: draws of each table (default 4)")
+		flags.Var(cli.Positive(&f.training.LearningRate), "learning-rate", "largest step of Adam (default 0.002)")
 		f.heldOut = 200
-		flags.Var(cli.Count{Value: &f.heldOut, Least: 0}, "held-out", "number of fresh tables on which the network is evaluated at the end")
+		flags.Var(cli.Count(&f.heldOut, 0), "held-out", "number of fresh tables on which the network is evaluated at the end")
 	})
 	cli.Group(cmd, cli.OutputGroup, func() {
 		flags.Uint64Var(&f.training.Seed, "seed", 0, "random seed")
@@ -206,28 +206,20 @@ func runAmortizeVarsel(a *shell.App, cmd *cobra.Command, f *amortizeFlags) error
 	return nil
 }
 
-// numberRange is a flag that takes a range low:high, or a single number.
-type numberRange struct{ value *varsel.Range }
-
-func (v numberRange) Set(s string) error {
-	low, high, found := strings.Cut(s, ":")
-	if !found {
-		high = low
-	}
-	a, err := strconv.ParseFloat(low, 64)
-	b, other := strconv.ParseFloat(high, 64)
-	if err != nil || other != nil || !(a <= b) {
-		return fmt.Errorf("expected low:high, two numbers in order, found %q", s)
-	}
-	*v.value = varsel.Range{Low: a, High: b}
-	return nil
+// rangeFlag returns a flag that takes a range low:high, or a single number.
+func rangeFlag(value *varsel.Range) cli.Value[varsel.Range] {
+	return cli.Value[varsel.Range]{To: value, Kind: "range", Wants: "low:high, two numbers in order", Parse: func(text string) (varsel.Range, bool) {
+		low, high, found := strings.Cut(text, ":")
+		if !found {
+			high = low
+		}
+		a, err := strconv.ParseFloat(low, 64)
+		b, other := strconv.ParseFloat(high, 64)
+		return varsel.Range{Low: a, High: b}, err == nil && other == nil && a <= b
+	}, Text: func(r varsel.Range) string {
+		if (r == varsel.Range{}) {
+			return "" // the flag is not given
+		}
+		return fmt.Sprintf("%g:%g", r.Low, r.High)
+	}}
 }
-
-func (v numberRange) String() string {
-	if (*v.value == varsel.Range{}) {
-		return "" // the flag is not given
-	}
-	return fmt.Sprintf("%g:%g", v.value.Low, v.value.High)
-}
-
-func (v numberRange) Type() string { return "range" }

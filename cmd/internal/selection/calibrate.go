@@ -50,6 +50,6 @@ refer to the mean and sd of the response use 0 and 1 instead.`,
 	f.register(cmd)
 	f.registerTraining(cmd)
 	f.registerFrom(cmd)
-	cmd.Flags().Var(cli.Count{Value: &f.record.Draws, Least: 1}, "certify-draws", "draws of certification, beyond a pilot run over every model (default 262144)")
+	cmd.Flags().Var(cli.Count(&f.record.Draws, 1), "certify-draws", "draws of certification, beyond a pilot run over every model (default 262144)")
 	return cmd
 }

@@ -54,10 +54,10 @@ func (f *dataFlags) register(cmd *cobra.Command) {
 		flags.VarP(cli.Name(&model.Likelihood), "likelihood", "l", "gaussian, robust, student, logistic, poisson, negbinomial, zero-inflated-poisson, hurdle-poisson, gamma, lognormal, beta, exponential, weibull, cumulative-logit, cumulative-probit or categorical")
 		flags.Var(cli.PositiveOr("unknown", &f.sigma), "sigma", "noise `scale` of gaussian and student, in units of the response, or unknown (default unknown)")
 		flags.Var(cli.PositiveOr("unknown", &f.sigma1), "sigma1", "robust: noise `scale` of inliers, or unknown: then it is inferred, with sigma2/sigma1 fixed (default 1)")
-		flags.Var((*cli.Positive)(&model.Sigma2), "sigma2", "robust: scale of the outliers (default 10)")
-		flags.Var((*cli.Positive)(&model.Outlier), "outlier", "robust: `proportion` of outliers (default 0.1)")
-		flags.Var((*cli.Positive)(&model.Degrees), "df", "student: degrees of freedom (default 4)")
-		flags.Var((*cli.Positive)(&model.SlabScale), "prior-sd", "prior sd of a coefficient that is in the model, on standardised columns (default 1.5)")
+		flags.Var(cli.Positive(&model.Sigma2), "sigma2", "robust: scale of the outliers (default 10)")
+		flags.Var(cli.Positive(&model.Outlier), "outlier", "robust: `proportion` of outliers (default 0.1)")
+		flags.Var(cli.Positive(&model.Degrees), "df", "student: degrees of freedom (default 4)")
+		flags.Var(cli.Positive(&model.SlabScale), "prior-sd", "prior sd of a coefficient that is in the model, on standardised columns (default 1.5)")
 		cli.Named(cmd, &model.Slab, "slab", "gaussian: `prior` of the coefficients in a model: normal, or N(0, g σ² (X'X)⁻¹) with g given by g:n, g:p^2, g:max(n,p^2), g:NUMBER, unit-information (g:n), zellner-siow, hyper-g or hyper-g/n", "normal\tnormal, with the sd of --prior-sd", "g:n\tZellner's g-prior with g = n", "g:max(n,p^2)\tthe benchmark prior, g = max(n, p²)",
 			"unit-information\tas much information as one row", "zellner-siow\tCauchy, as Zellner and Siow", "hyper-g\tthe hyper-g prior", "hyper-g/n\tthe hyper-g/n prior")
 		cli.Named(cmd, &model.Prior, "model-prior", "betabinomial:a,b (common inclusion probability), uniform (over models), bernoulli:π or expected:s (size)", "betabinomial:1,1\tany number of predictors can matter, each number equally probable",
@@ -70,7 +70,7 @@ func (f *dataFlags) register(cmd *cobra.Command) {
 	cli.CompleteColumns(cmd, "target", "always", "exclude", "factor", "trials", "censored", "offset")
 	cli.RegisterModels(cmd, &f.record.AllModels, "which models results and models.csv list: best, or all that were evaluated")
 	cli.Group(cmd, cli.OutputGroup, func() {
-		flags.Var((*cli.Positive)(&f.record.Credible), "credible", "`probability` with which a credible set of correlated predictors holds one of the model (default 0.95)")
+		flags.Var(cli.Positive(&f.record.Credible), "credible", "`probability` with which a credible set of correlated predictors holds one of the model (default 0.95)")
 	})
 	cli.CompleteLikelihoods(cmd, likelihood.Kinds())
 }

@@ -40,11 +40,11 @@ the same file.`,
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
-	flags.Var(cli.Count{Value: &s.Rows, Least: 2}, "rows", "observations (default 300)")
-	flags.Var(cli.Count{Value: &s.Predictors, Least: 1}, "predictors", "predictors to select from (default 1000)")
-	flags.Var(cli.Count{Value: &s.Effects, Least: 1}, "effects", "predictors that matter (default 8)")
+	flags.Var(cli.Count(&s.Rows, 2), "rows", "observations (default 300)")
+	flags.Var(cli.Count(&s.Predictors, 1), "predictors", "predictors to select from (default 1000)")
+	flags.Var(cli.Count(&s.Effects, 1), "effects", "predictors that matter (default 8)")
 	flags.Float64Var(&s.Correlation, "correlation", 0.5, "correlation of neighbouring predictors, from 0 to below 1")
-	flags.Var((*cli.Positive)(&s.Noise), "noise", "standard deviation of the noise (default 1), or noise scale of a robust or student response")
+	flags.Var(cli.Positive(&s.Noise), "noise", "standard deviation of the noise (default 1), or noise scale of a robust or student response")
 	flags.Var(cli.Name(&s.Likelihood), "likelihood", "distribution of the response, a likelihood of vti varsel")
 	flags.Uint64Var(&s.Seed, "seed", 0, "random seed")
 	flags.StringVarP(&out, "out", "o", "", "`file` to write (required); - for standard output")

@@ -24,7 +24,7 @@ func (f *varselFlags) registerTraining(cmd *cobra.Command) {
 		cli.Named(cmd, &record.Sampler, "sampler",
 			"categorical (a table, up to 20 predictors), surrogate (a Gaussian process, up to 20), autoregressive (a network), or auto: a table up to 16 predictors, a network beyond", "auto", "categorical", "surrogate", "autoregressive")
 		cli.Named(cmd, &record.Surrogate.Belief, "belief", "surrogate: diagonal (each model by itself), process (a Gaussian process over models), or auto: diagonal up to 12 predictors", "auto", "diagonal", "process")
-		flags.Var((*cli.Positive)(&record.Surrogate.Beta), "beta", "surrogate: standard deviations of the upper confidence bound (default 2)")
+		flags.Var(cli.Positive(&record.Surrogate.Beta), "beta", "surrogate: standard deviations of the upper confidence bound (default 2)")
 		cli.Named(cmd, &record.Surrogate.Utility, "utility", "surrogate: ucb, thompson or mean", "ucb", "thompson", "mean")
 		cli.Named(cmd, &record.Learning.ControlVariate, "control-variate",
 			"subtracted from losses in the gradient of q(m): leave-one-out (the mean of the other draws), mean (of the steps before), surrogate (what one expects of each model; categorical), or none", "leave-one-out", "mean", "surrogate", "none")
@@ -32,10 +32,10 @@ func (f *varselFlags) registerTraining(cmd *cobra.Command) {
 	})
 	f.effort.Register(cmd)
 	cli.Group(cmd, "Training", func() {
-		flags.Var(cli.Count{Value: &record.Steps, Least: 1}, "steps", "training steps with --effort fixed (default 1000; many predictors 300; robust and student 3000)")
+		flags.Var(cli.Count(&record.Steps, 1), "steps", "training steps with --effort fixed (default 1000; many predictors 300; robust and student 3000)")
 		cli.Named(cmd, &record.Learning.Start, "start",
 			"with --effort fixed, where training starts: pilot (the flow is a normal approximation at a mode, and q(m) the result of a pilot run with this flow), anchor (the same flow, and q(m) is the prior), or identity (as in Davies et al. 2025: the flow is the identity, q(m) is the prior, and no target is tempered)", "pilot", "anchor", "identity")
-		flags.Var(cli.Count{Value: &record.Batch, Least: 2}, "batch", "draws per training step")
+		flags.Var(cli.Count(&record.Batch, 2), "batch", "draws per training step")
 		cli.RegisterFloatType(cmd, &record.DType)
 		cli.RegisterLaunch(cmd, &f.launch)
 	})

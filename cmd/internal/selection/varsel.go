@@ -47,9 +47,9 @@ func (f *varselFlags) registerSummary(cmd *cobra.Command) {
 	cli.Group(cmd, "Summary statistics in place of rows", func() {
 		flags, s := cmd.Flags(), &f.summary
 		flags.StringVar(&s.LD, "ld", "", "`file` of the correlations of the predictors, each with a row and a named column. TABLE then has a row for each predictor: its name first, and columns z, or beta and se")
-		flags.Var(cli.Count{Value: &s.Samples, Least: 3}, "samples", "with --ld: number of rows behind the statistics")
-		flags.Var(cli.Count{Value: &s.LDSamples}, "ld-samples", "with --ld: number of rows of the correlations; 0 if they are those behind the statistics")
-		flags.Var((*cli.Positive)(&s.Shrink), "ld-shrink", "with --ld: shrink correlations R of another sample, or rounded ones, to (1-s) R + s I")
+		flags.Var(cli.Count(&s.Samples, 3), "samples", "with --ld: number of rows behind the statistics")
+		flags.Var(cli.Count(&s.LDSamples, 0), "ld-samples", "with --ld: number of rows of the correlations; 0 if they are those behind the statistics")
+		flags.Var(cli.Positive(&s.Shrink), "ld-shrink", "with --ld: shrink correlations R of another sample, or rounded ones, to (1-s) R + s I")
 	})
 }
 

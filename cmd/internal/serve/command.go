@@ -49,9 +49,9 @@ Ctrl-C stops the server and its runs, which keep their checkpoints.`,
 			return f.serve(cmd.Context(), a, all, append(args, ".")[0])
 		},
 	}
-	cmd.Flags().Var(cli.Count{Value: &f.port, Least: 0}, "port", "port of 127.0.0.1; 0 is any that is free")
-	cmd.Flags().Var(cli.Count{Value: &f.mostMiB, Least: 1}, "max-upload", "largest table that is taken, in `MiB`")
-	cmd.Flags().Var(cli.Count{Value: &f.parallel, Least: 1}, "parallel", "`runs` at a time; others wait")
+	cmd.Flags().Var(cli.Count(&f.port, 0), "port", "port of 127.0.0.1; 0 is any that is free")
+	cmd.Flags().Var(cli.Count(&f.mostMiB, 1), "max-upload", "largest table that is taken, in `MiB`")
+	cmd.Flags().Var(cli.Count(&f.parallel, 1), "parallel", "`runs` at a time; others wait")
 	cmd.Flags().BoolVar(&f.open, "open", false, "open the page in the browser")
 	cmd.AddCommand(columnsCommand(a))
 	return cmd

@@ -50,7 +50,7 @@ In an array job SLURM_ARRAY_TASK_ID or JOB_COMPLETION_INDEX is the index of the 
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
-	flags.Var(cli.Count{Value: &f.jobs, Least: 1}, "jobs", "number of parallel processes (default the number of cores, or fewer if memory requires it by the pilot tasks)")
+	flags.Var(cli.Count(&f.jobs, 1), "jobs", "number of parallel processes (default the number of cores, or fewer if memory requires it by the pilot tasks)")
 	flags.IntVar(&f.index, "index", 0, "run only one task, from 0")
 	f.shards.Register(cmd)
 	flags.Lookup("shard").Usage = "run every N-th task starting at task I, as `I/N`"

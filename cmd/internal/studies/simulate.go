@@ -43,9 +43,9 @@ the markers that matter. Two genes in five have one or two. The same flags give 
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
-	flags.Var(cli.Count{Value: &e.Genes, Least: 1}, "genes", "genes (default 2000)")
-	flags.Var(cli.Count{Value: &e.People, Least: 3}, "people", "rows (default 150)")
-	flags.Var(cli.Count{Value: &e.Nearby, Least: 2}, "nearby", "markers near a gene, an even number (default 8)")
+	flags.Var(cli.Count(&e.Genes, 1), "genes", "genes (default 2000)")
+	flags.Var(cli.Count(&e.People, 3), "people", "rows (default 150)")
+	flags.Var(cli.Count(&e.Nearby, 2), "nearby", "markers near a gene, an even number (default 8)")
 	flags.Uint64Var(&e.Seed, "seed", 0, "random seed")
 	flags.StringVarP(&out, "out", "o", "", "`directory` for the three files (required)")
 	return cmd
