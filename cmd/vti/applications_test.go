@@ -40,7 +40,7 @@ func (r *toyResult) ExitStatus() int { return 0 }
 
 func (f *toyFlags) Register(cmd *cobra.Command) {
 	cmd.Flags().Var(cli.Count(&f.least, 1), "least", "rows that are wanted")
-	f.RegisterSampler(cmd, "of nothing")
+	f.RegisterSampler(cmd, &f.Seed, "of nothing")
 }
 
 func (f *toyFlags) Describe(*pflag.FlagSet) (*runs.Asked[int], error) {

@@ -43,10 +43,10 @@ func (f *Output) Register(cmd *cobra.Command, computes bool) {
 
 // RegisterSampler adds the flags of a command that draws random numbers and needs no device. The
 // help of the flag for the seed has the given description.
-func (f *Output) RegisterSampler(cmd *cobra.Command, description string) {
+func (f *Output) RegisterSampler(cmd *cobra.Command, seed *uint64, description string) {
 	f.Register(cmd, false)
 	Group(cmd, OutputGroup, func() {
-		cmd.Flags().Uint64Var(&f.Seed, "seed", 0, "random seed: "+description)
+		cmd.Flags().Uint64Var(seed, "seed", 0, "random seed: "+description)
 	})
 }
 

@@ -10,7 +10,6 @@ import (
 	"github.com/transdim/vti/mixture"
 	"github.com/transdim/vti/order"
 	"github.com/transdim/vti/report"
-	runs "github.com/transdim/vti/run"
 )
 
 // Mixtures returns the application of mixtures.
@@ -64,15 +63,14 @@ func answering[P interface {
 	}
 }
 
-// asking holds the flags of a command that needs no training and has options of type O.
-type asking[O any] struct {
-	record runs.Asked[O]
+// asking holds the flags of a command that needs no training and whose runs have records of type R.
+type asking[R any] struct {
+	record R
 	cli.Output
 }
 
 // Describe returns the record of a new run with the settings of the flags.
-func (f *asking[O]) Describe(*pflag.FlagSet) (*runs.Asked[O], error) {
+func (f *asking[R]) Describe(*pflag.FlagSet) (*R, error) {
 	record := f.record
-	record.Seed = f.Seed
 	return &record, nil
 }

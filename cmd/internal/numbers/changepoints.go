@@ -13,7 +13,7 @@ import (
 	runs "github.com/transdim/vti/run"
 )
 
-type changepointFlags struct{ asking[changepoint.Options] }
+type changepointFlags struct{ asking[changepoint.Record] }
 
 // Register adds the flags to the command.
 func (f *changepointFlags) Register(cmd *cobra.Command) {
@@ -35,7 +35,7 @@ func (f *changepointFlags) Register(cmd *cobra.Command) {
 		flags.Var(cli.Positive(&options.RateShape), "rate-shape", "rate, events: shape of the Gamma prior of rates (default 1)")
 		flags.Var(cli.Positive(&options.RateExposure), "rate-exposure", "rate, events: rate of that prior, in rows or units of time (default: its mean is the overall rate)")
 	})
-	f.RegisterSampler(cmd, "of draws; probabilities of changes are sums and do not depend on it")
+	f.RegisterSampler(cmd, &f.record.Seed, "of draws; probabilities of changes are sums and do not depend on it")
 	cli.CompleteColumns(cmd, "time", "value")
 }
 

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"github.com/transdim/vti/cmd/internal/application"
 	"github.com/transdim/vti/cmd/internal/cli"
@@ -15,11 +14,7 @@ import (
 	runs "github.com/transdim/vti/run"
 )
 
-// mixtureFlags holds the flags of vti mixture.
-type mixtureFlags struct {
-	record mixture.Record
-	cli.Output
-}
+type mixtureFlags struct{ asking[mixture.Record] }
 
 // Register adds the flags to the command.
 func (f *mixtureFlags) Register(cmd *cobra.Command) {
@@ -43,15 +38,8 @@ func (f *mixtureFlags) Register(cmd *cobra.Command) {
 		flags.Var(cli.Count(&record.Sweeps, 1), "sweeps", "largest number of sweeps of each of the eight samplers (default 400000)")
 		flags.Var(cli.Positive(&record.Error), "error", "standard error of probabilities at which sampling ends (default 0.002)")
 	})
-	f.RegisterSampler(cmd, "the same seed gives the same numbers")
+	f.RegisterSampler(cmd, &record.Seed, "the same seed gives the same numbers")
 	cli.CompleteColumns(cmd, "column")
-}
-
-// Describe returns the record of a new run with the settings of the flags.
-func (f *mixtureFlags) Describe(*pflag.FlagSet) (*mixture.Record, error) {
-	record := f.record
-	record.Seed = f.Seed
-	return &record, nil
 }
 
 func mixtureCommand(a *shell.App) *cobra.Command {

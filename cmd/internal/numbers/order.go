@@ -13,7 +13,7 @@ import (
 	runs "github.com/transdim/vti/run"
 )
 
-type orderFlags struct{ asking[order.Options] }
+type orderFlags struct{ asking[order.Record] }
 
 // Register adds the flags to the command.
 func (f *orderFlags) Register(cmd *cobra.Command) {
@@ -26,7 +26,7 @@ func (f *orderFlags) Register(cmd *cobra.Command) {
 	flags.Var(cli.Count(&options.Degree, 1), "degree", "spline: degree of its pieces (default 3)")
 	flags.Var(cli.Count(&options.Candidates, 1), "candidates", "spline: candidate positions of knots, spaced evenly among the rows (default 40)")
 	flags.Var(cli.Positive(&options.MeanKnots), "mean-knots", "spline: prior mean of the number of knots, which is Poisson (default 3)")
-	f.RegisterSampler(cmd, "of draws; probabilities of orders do not depend on it")
+	f.RegisterSampler(cmd, &f.record.Seed, "of draws; probabilities of orders do not depend on it")
 	cli.CompleteColumns(cmd, "value", "time")
 }
 
