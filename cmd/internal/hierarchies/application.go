@@ -3,7 +3,6 @@ package hierarchies
 import (
 	"cmp"
 	"context"
-	"errors"
 
 	"github.com/spf13/cobra"
 	"github.com/transdim/vti/cmd/internal/application"
@@ -33,13 +32,13 @@ func Application() *application.Application {
 }
 
 func hierarchyAgain(ctx context.Context, r *application.Recertification, run *application.Asked[*regression.Record]) (t shell.Task, err error) {
-	if _, plates, err := run.Record.PlateFamily(); err != nil || plates {
-		return t, errors.Join(err, r.Unfit("with a family of flows: only --family marginal is certified again"))
-	}
 	run.Record.CertifyDraws = cmp.Or(r.Draws, run.Record.CertifyDraws)
 	h, err := newHierarchical(ctx, run)
 	if err != nil {
 		return t, err
+	}
+	if h.plates {
+		return t, r.Unfit("with a family of flows: only --family marginal is certified again")
 	}
 	return h.training(1), nil
 }

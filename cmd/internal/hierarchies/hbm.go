@@ -11,7 +11,6 @@ import (
 	"github.com/transdim/vti/cmd/internal/application"
 	"github.com/transdim/vti/cmd/internal/console"
 	"github.com/transdim/vti/cmd/internal/shell"
-	"github.com/transdim/vti/hbm"
 	"github.com/transdim/vti/hbm/regression"
 	"github.com/transdim/vti/internal/rundir"
 )
@@ -102,34 +101,20 @@ func (f *hbmFlags) Begin(ctx context.Context, run *application.Asked[*regression
 // training returns the task of a regression: to train, to certify, and to print the answer.
 func (r *hierarchical) training(stepsPerLaunch int) shell.Task {
 	return shell.Task{
-		Name: "hbm", Files: regression.Files(), Computes: true, Resumable: r.trains(), Intro: r.PrintProblem, Check: r.checkCheckpoint,
+		Name: "hbm", Files: regression.Files(), Computes: true, Resumable: r.plates || r.regression.Trains(), Intro: r.PrintProblem, Check: r.checkCheckpoint,
 		Compute: func(ctx context.Context, session *shell.Session) (shell.Judged, error) {
-			family, ok, err := r.Record.PlateFamily()
-			if err != nil {
-				return nil, err
-			}
-			if ok {
-				return r.trainFamily(ctx, session, family)
+			if r.plates {
+				return r.trainFamily(ctx, session)
 			}
 			return r.trainMarginal(ctx, session, stepsPerLaunch)
 		},
 	}
 }
 
-// trains reports whether the run trains with checkpoints, from which it could be resumed.
-func (r *hierarchical) trains() bool {
-	_, plates, err := r.Record.PlateFamily()
-	return plates || err != nil || r.regression.Trains()
-}
-
 // checkCheckpoint returns the reason why training cannot continue from the checkpoint.
 func (r *hierarchical) checkCheckpoint(ctx context.Context, session *shell.Session) error {
-	family, ok, err := r.Record.PlateFamily()
-	if err != nil {
-		return err
-	}
-	if ok {
-		config := r.Record.FamilyRun(family)
+	if r.plates {
+		config := r.Record.FamilyRun(r.family)
 		config.Dir = session.Dir
 		return r.regression.CheckFamilyCheckpoint(ctx, session.Device, config)
 	}
@@ -150,8 +135,8 @@ func (r *hierarchical) trainMarginal(ctx context.Context, session *shell.Session
 }
 
 // trainFamily trains a variational family that includes the effects of all groupings.
-func (r *hierarchical) trainFamily(ctx context.Context, session *shell.Session, family hbm.Family) (*regression.Result, error) {
-	config := r.Record.FamilyRun(family)
+func (r *hierarchical) trainFamily(ctx context.Context, session *shell.Session) (*regression.Result, error) {
+	config := r.Record.FamilyRun(r.family)
 	config.Dir, config.Fit.Resume, config.Fit.LogEvery = session.Dir, session.Resume, console.ReportEvery(config.Fit.WithDefaults().Steps)
 	config.Status = session.Said
 	config.Fit.Progress = func(info vti.Info) {

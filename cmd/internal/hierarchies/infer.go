@@ -83,15 +83,11 @@ func hbmInfer(a *shell.App, cmd *cobra.Command, model, path string, f *hbmInferF
 	if _, err := checkpoint.ReadInfo(filepath.Join(model, rundir.PosteriorFile)); err != nil {
 		return err
 	}
-	family, _, err := trained.PlateFamily()
-	if err != nil {
-		return err
-	}
 	return a.Execute(cmd.Context(), job, shell.Task{
 		Name: "hbm", Files: regression.Files(), Computes: true, Intro: r.PrintProblem,
 		Compute: func(ctx context.Context, session *shell.Session) (shell.Judged, error) {
 			return r.regression.Infer(ctx, session.Device, regression.InferRun{
-				Model: model, Shape: trained.Shape, Fit: trained.FamilyRun(family).Fit, Seed: record.Seed, Certify: hbm.CertifyConfig{Draws: record.CertifyDraws}, Dir: session.Dir,
+				Model: model, Shape: trained.Shape, Fit: trained.FamilyRun(r.family).Fit, Seed: record.Seed, Certify: hbm.CertifyConfig{Draws: record.CertifyDraws}, Dir: session.Dir,
 			})
 		},
 	})

@@ -7,6 +7,7 @@ import (
 
 	"github.com/transdim/vti/cmd/internal/application"
 	"github.com/transdim/vti/cmd/internal/cli"
+	"github.com/transdim/vti/hbm"
 	"github.com/transdim/vti/hbm/regression"
 	"github.com/transdim/vti/internal/apply"
 	"github.com/transdim/vti/internal/english"
@@ -17,6 +18,8 @@ import (
 type hierarchical struct {
 	*application.Asked[*regression.Record]
 	regression *regression.Regression
+	family     hbm.Family
+	plates     bool // whether the run has a family of package hbm; else it has MarginalFamily
 }
 
 // newHierarchical reads the table and builds the posterior that a record describes. It writes no
@@ -31,25 +34,22 @@ func newHierarchical(ctx context.Context, run *application.Asked[*regression.Rec
 	case err != nil:
 		return nil, err
 	}
-	return &hierarchical{run, r}, nil
+	family, plates, err := run.Record.PlateFamily()
+	return &hierarchical{run, r, family, plates}, err
 }
 
 // check returns an error for invalid settings, and sets settings that were left open.
 func (r *hierarchical) check() error {
-	family, ok, err := r.Record.PlateFamily()
-	if err != nil {
-		return err
-	}
-	if !ok {
+	if !r.plates {
 		return r.Record.FitConfig(r.regression).Validate()
 	}
-	if err := r.regression.CheckFamily(family, r.Record.Members); err != nil {
-		return fmt.Errorf("--family %s: %w", family, err)
+	if err := r.regression.CheckFamily(r.family, r.Record.Members); err != nil {
+		return fmt.Errorf("--family %s: %w", r.family, err)
 	}
 	if r.Record.Amortize > 0 {
 		r.Record.Shape = r.regression.Shape()
 	}
-	return r.Record.FamilyRun(family).Fit.Validate()
+	return r.Record.FamilyRun(r.family).Fit.Validate()
 }
 
 // PrintProblem prints a summary of the table, and the priors in words. With --json only warnings
