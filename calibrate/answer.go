@@ -119,6 +119,20 @@ func answer(ctx context.Context, about string, content []byte, seed uint64, dir,
 	return r, nil
 }
 
+// mostDrawn is far more than the number of draws until a command accepts a table.
+const mostDrawn = 1000
+
+// untilAccepted draws and answers tables until a command accepts one. The function draw returns nil
+// for a table that cannot be used.
+func untilAccepted(draw func() (*Replicate, error)) (*Replicate, error) {
+	for range mostDrawn {
+		if r, err := draw(); err != nil || r != nil && r.Verdict != refused {
+			return r, err
+		}
+	}
+	return nil, fmt.Errorf("none of %d responses drawn from the priors was accepted: narrow the priors", mostDrawn)
+}
+
 // fewestRanked is the least number of draws that gives a rank, if only some of the draws are used.
 const fewestRanked = 100
 

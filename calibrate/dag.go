@@ -26,6 +26,7 @@ import (
 	"github.com/transdim/vti/internal/pick"
 	"github.com/transdim/vti/internal/rank"
 	"github.com/transdim/vti/internal/stream"
+	"github.com/transdim/vti/space"
 	"github.com/transdim/vti/table"
 )
 
@@ -275,22 +276,15 @@ func drawBGe(effects [][]float64, numbers, rows int, random *rand.Rand) (column,
 // parent sets of its nodes; a set is a bit mask.
 func Acyclic(nodes int) (graphs [][]int) {
 	parents := make([]int, nodes)
-	var choose func(j int)
-	choose = func(j int) {
-		if j == nodes {
-			if Topological(parents) != nil {
-				graphs = append(graphs, slices.Clone(parents))
-			}
-			return
+	for _, code := range space.All(slices.Repeat([]int{1 << (nodes - 1)}, nodes)) {
+		for j, others := range code { // a set of the other nodes; node j is inserted before its bit j
+			before := int(others) & (1<<j - 1)
+			parents[j] = before | (int(others)-before)<<1
 		}
-		for set := range 1 << nodes {
-			if set>>j&1 == 0 {
-				parents[j] = set
-				choose(j + 1)
-			}
+		if Topological(parents) != nil {
+			graphs = append(graphs, slices.Clone(parents))
 		}
 	}
-	choose(0)
 	return graphs
 }
 

@@ -54,11 +54,10 @@ type HbmProblem = Problem[regression.Record, *regression.Regression, *regression
 // Replicate implements [Source].
 func (h Hbm) Replicate(ctx context.Context, seed uint64, dir string) (*Replicate, error) {
 	random := stream.Rand(seed, "hbm")
-	const mostDrawn = 1000
-	for range mostDrawn {
+	return untilAccepted(func() (*Replicate, error) {
 		t := h.drawPrior(random)
 		if t == nil {
-			continue
+			return nil, nil
 		}
 		p := &HbmProblem{About: h.Name(), CSV: GroupedCSV(t.y, t.x, t.group), Record: h.Record, Exact: h.Exact}
 		p.Record.Model.ResponseMean, p.Record.Model.ResponseSD = 0, 1
@@ -71,12 +70,8 @@ func (h Hbm) Replicate(ctx context.Context, seed uint64, dir string) (*Replicate
 		p.judge = func(r *Replicate, _ *regression.Regression, _ *regression.Result, run string) error {
 			return t.judge(r, run, random)
 		}
-		r, err := AnswerHbm(ctx, h.Device, p, seed, dir)
-		if err != nil || r.Verdict != refused {
-			return r, err
-		}
-	}
-	return nil, fmt.Errorf("none of %d responses drawn from the priors was accepted: narrow the priors", mostDrawn)
+		return AnswerHbm(ctx, h.Device, p, seed, dir)
+	})
 }
 
 // AnswerHbm runs vti hbm on a problem in the directory dir, and compares the answer with the truth

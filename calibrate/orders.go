@@ -7,7 +7,9 @@ import (
 	"math"
 	"math/rand/v2"
 
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
+	"gonum.org/v1/gonum/stat"
 
 	"github.com/transdim/vti/internal/apply"
 	"github.com/transdim/vti/internal/draws"
@@ -93,13 +95,9 @@ func drawZellner(columns *mat.Dense, p int, random *rand.Rand) []float64 {
 	y := make([]float64, n)
 	if p > 0 {
 		for j := range p {
-			mean := 0.0
-			for i := range n {
-				mean += columns.At(i, j) / float64(n)
-			}
-			for i := range n {
-				columns.Set(i, j, columns.At(i, j)-mean)
-			}
+			column := mat.Col(nil, j, columns)
+			floats.AddConst(-stat.Mean(column, nil), column)
+			columns.SetCol(j, column)
 		}
 		var qr mat.QR
 		qr.Factorize(columns)

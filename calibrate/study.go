@@ -1,7 +1,7 @@
 package calibrate
 
 import (
-	"bufio"
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -186,54 +186,36 @@ func appendLine(file *os.File, value any) error {
 // readResults reads the replicates of an earlier run, or returns nil if there was no earlier run.
 // If mend is true it removes an incomplete last line. Only the process that writes the file may set
 // mend.
-func readResults(path string, want record, mend bool) ([]*Replicate, error) {
-	file, err := os.OpenFile(path, os.O_RDWR, 0)
+func readResults(path string, want record, mend bool) (list []*Replicate, err error) {
+	content, err := os.ReadFile(path)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	list, err := readLines(file, want, mend)
-	if err != nil {
-		err = fmt.Errorf("%s: %w", path, err)
-	}
-	return list, errors.Join(err, file.Close())
-}
-
-func readLines(file *os.File, want record, mend bool) ([]*Replicate, error) {
-	cut := func(size int64) error {
-		if !mend {
-			return nil
-		}
-		return file.Truncate(size)
-	}
-	reader := bufio.NewReader(file)
-	list := []*Replicate{}
-	var whole int64 // the number of bytes of complete lines
-	for number := 0; ; number++ {
-		line, err := reader.ReadBytes('\n')
-		if err != nil { // the end of the file, perhaps within a line
-			if number == 0 {
-				return nil, cut(0)
-			}
-			return list, cut(whole)
-		}
+	lines := bytes.SplitAfter(content, []byte("\n"))
+	last := len(lines) - 1 // the index of an incomplete line, or of an empty one
+	for number, line := range lines[:last] {
 		if number == 0 {
 			var found record
 			if err := json.Unmarshal(line, &found); err != nil {
-				return nil, fmt.Errorf("line 1: %w", err)
+				return nil, fmt.Errorf("%s: line 1: %w", path, err)
 			}
 			if found != want {
-				return nil, fmt.Errorf("holds another study: got %q with seed %d, want %q with seed %d", found.Study, found.Seed, want.Study, want.Seed)
+				return nil, fmt.Errorf("%s: holds another study: got %q with seed %d, want %q with seed %d", path, found.Study, found.Seed, want.Study, want.Seed)
 			}
-		} else {
-			r := &Replicate{}
-			if err := json.Unmarshal(line, r); err != nil {
-				return nil, fmt.Errorf("line %d: %w", number+1, err)
-			}
-			list = append(list, r)
+			list = []*Replicate{}
+			continue
 		}
-		whole += int64(len(line))
+		r := &Replicate{}
+		if err := json.Unmarshal(line, r); err != nil {
+			return nil, fmt.Errorf("%s: line %d: %w", path, number+1, err)
+		}
+		list = append(list, r)
 	}
+	if mend {
+		err = os.Truncate(path, int64(len(content)-len(lines[last])))
+	}
+	return list, err
 }

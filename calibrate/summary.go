@@ -122,21 +122,11 @@ var numbers = regexp.MustCompile(`[0-9]+([.][0-9]+)?(e[-+]?[0-9]+)?`)
 // scores returns the scores over all trusted answers, and then the scores for each kind of answer.
 // If all answers are of one kind, it returns only the scores for that kind.
 func scores(replicates []*Replicate) (list []Score) {
-	compared := map[string]map[Quantity][]Comparison{"": {}}
+	compared := map[string][]Comparison{"": nil}
 	for _, r := range replicates {
-		if r.Verdict != trusted {
-			continue
-		}
-		if compared[r.Kind] == nil {
-			compared[r.Kind] = map[Quantity][]Comparison{}
-		}
-		for _, c := range r.Comparisons {
-			if math.IsNaN(c.Error()) {
-				continue
-			}
-			compared[""][c.Quantity] = append(compared[""][c.Quantity], c)
-			if r.Kind != "" {
-				compared[r.Kind][c.Quantity] = append(compared[r.Kind][c.Quantity], c)
+		if r.Verdict == trusted {
+			for _, kind := range slices.Compact([]string{"", r.Kind}) {
+				compared[kind] = append(compared[kind], r.Comparisons...)
 			}
 		}
 	}
@@ -145,7 +135,8 @@ func scores(replicates []*Replicate) (list []Score) {
 			continue
 		}
 		for _, quantity := range []Quantity{Inclusion, Mean, SD, Evidence} {
-			if some := compared[kind][quantity]; len(some) > 0 {
+			some := apply.Keep(compared[kind], func(c Comparison) bool { return c.Quantity == quantity && !math.IsNaN(c.Error()) })
+			if len(some) > 0 {
 				list = append(list, newScore(kind, quantity, some))
 			}
 		}

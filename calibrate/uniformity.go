@@ -78,8 +78,11 @@ func band(n int) (lower, upper []float64) {
 	}
 	random := rand.New(rand.NewPCG(uint64(n), 1)) // a fixed seed, so that the band depends on n only
 	points := bandLevels - 1
-	// The binomial distribution function at each count.
-	tails := apply.UpTo(points, func(k int) []float64 { return binomialCDF(n, float64(k+1)/bandLevels) })
+	// tails[k][c] is the probability of less than c ranks below level k.
+	tails := apply.UpTo(points, func(k int) []float64 {
+		below := distuv.Binomial{N: float64(n), P: float64(k+1) / bandLevels}
+		return apply.UpTo(n+2, func(count int) float64 { return below.CDF(float64(count - 1)) })
+	})
 	extremes := make([]float64, bandSimulation)
 	counts := make([]int, bandLevels)
 	for s := range extremes {
@@ -108,13 +111,4 @@ func band(n int) (lower, upper []float64) {
 	}
 	bands.Store(n, [2][]float64{lower, upper})
 	return lower, upper
-}
-
-// binomialCDF returns Pr(X < k) for k from 0 to n+1, where X ~ Binomial(n, p).
-func binomialCDF(n int, p float64) []float64 {
-	out := make([]float64, n+2)
-	for k := range n + 1 {
-		out[k+1] = min(1, out[k]+distuv.Binomial{N: float64(n), P: p}.Prob(float64(k)))
-	}
-	return out
 }

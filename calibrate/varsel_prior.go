@@ -57,24 +57,16 @@ func (v Varsel) Name() string {
 // Replicate implements [Source].
 func (v Varsel) Replicate(ctx context.Context, seed uint64, dir string) (*Replicate, error) {
 	random := stream.Rand(seed, "prior")
-	const mostDrawn = 1000 // far more draws than it takes until the command accepts a response
-	for range mostDrawn {
+	return untilAccepted(func() (*Replicate, error) {
 		p, truth, err := v.draw(random)
-		if err != nil {
-			return nil, err
-		}
 		if p == nil {
-			continue
+			return nil, err
 		}
 		p.judge = func(r *Replicate, problem *varsel.Problem, result *varsel.Result, run string) error {
 			return judgeVarsel(r, truth, problem, result, run, random)
 		}
-		r, err := AnswerVarsel(ctx, v.Device, p, seed, dir)
-		if err != nil || r.Verdict != refused {
-			return r, err
-		}
-	}
-	return nil, fmt.Errorf("none of %d responses drawn from the priors was accepted: narrow the priors", mostDrawn)
+		return AnswerVarsel(ctx, v.Device, p, seed, dir)
+	})
 }
 
 // drawnTruth holds the true parameters in the units of the table. A coefficient is 0 if its
