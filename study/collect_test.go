@@ -68,7 +68,7 @@ func TestCollect(t *testing.T) {
 	require.NoError(t, os.Remove(unreadable))
 	require.NoError(t, os.Mkdir(unreadable, 0o755))
 	for _, i := range []int{1, 2} {
-		runAll(t, p, RunConfig{Selection: One(i)})
+		runAll(t, p, RunConfig{Selection: Shard(i, p.Tasks())})
 	}
 	summary, out := collect(t, p)
 	assert.Equal(t, 1, summary.Done)

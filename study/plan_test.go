@@ -3,6 +3,7 @@ package study
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -120,9 +121,12 @@ func TestSelection(t *testing.T) {
 	}
 	assert.Equal(t, tasks, Selection{}.count(tasks))
 	assert.Equal(t, 0, Shard(11, 12).count(tasks))
-	assert.Equal(t, 1, One(9).count(tasks))
-	require.NoError(t, One(9).Check(tasks))
-	require.ErrorContains(t, One(10).Check(tasks), "got index 10, want one from 0 to 9")
+	last, err := One(9, tasks)
+	require.NoError(t, err)
+	assert.Equal(t, []int{9}, slices.Collect(last.indices(tasks)))
+	assert.Equal(t, 1, last.count(tasks))
+	_, err = One(10, tasks)
+	require.ErrorContains(t, err, "got index 10, want one from 0 to 9")
 	for _, wrong := range []string{"", "3", "3/3", "-1/3", "a/3", "1/b"} {
 		_, err := ParseShard(wrong)
 		require.ErrorContains(t, err, "want I/N", wrong)

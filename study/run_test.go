@@ -50,7 +50,7 @@ func TestSameBytesHoweverItRuns(t *testing.T) {
 
 	single := newPlan(t, text, nil)
 	for i := range 12 {
-		runAll(t, single, RunConfig{Selection: One(11 - i)})
+		runAll(t, single, RunConfig{Selection: Shard(11-i, single.Tasks())})
 	}
 	require.Equal(t, want, tree(t, single))
 	again := runAll(t, single, RunConfig{Jobs: 3})

@@ -9,19 +9,23 @@ import (
 )
 
 // Selection selects the tasks of a plan that a process runs. The selected tasks have the indices
-// Index, Index + Step, Index + 2 Step, …, or only Index. The zero value selects all tasks.
+// Index, Index + Step, Index + 2 Step, …. The zero value selects all tasks.
 type Selection struct {
 	Index int
-	Step  int  // 0 means 1
-	One   bool // select only the task Index
+	Step  int // 0 means 1
 }
 
 // Shard selects every n-th task, beginning with task i. Tasks with similar settings, which take
 // similar times, are then in different shards.
 func Shard(i, n int) Selection { return Selection{Index: i, Step: n} }
 
-// One selects task i.
-func One(i int) Selection { return Selection{Index: i, One: true} }
+// One selects only task i of a plan. It returns an error if the plan has no such task.
+func One(i, tasks int) (Selection, error) {
+	if i < 0 || i >= tasks {
+		return Selection{}, fmt.Errorf("got index %d, want one from 0 to %d", i, tasks-1)
+	}
+	return Shard(i, tasks), nil
+}
 
 // ParseShard reads a text of the form "I/N", with I from 0 to N − 1.
 func ParseShard(text string) (Selection, error) {
@@ -54,19 +58,11 @@ func FromScheduler() (index int, variable string, found bool, err error) {
 	return 0, "", false, nil
 }
 
-// Check returns an error if a single selected task does not exist. A shard may be empty.
-func (s Selection) Check(tasks int) error {
-	if s.One && (s.Index < 0 || s.Index >= tasks) {
-		return fmt.Errorf("got index %d, want one from 0 to %d", s.Index, tasks-1)
-	}
-	return nil
-}
-
 // indices yields the indices of the tasks, in increasing order.
 func (s Selection) indices(tasks int) iter.Seq[int] {
 	return func(yield func(int) bool) {
 		for i := s.Index; i < tasks; i += max(s.Step, 1) {
-			if !yield(i) || s.One {
+			if !yield(i) {
 				return
 			}
 		}
@@ -74,11 +70,8 @@ func (s Selection) indices(tasks int) iter.Seq[int] {
 }
 
 func (s Selection) count(tasks int) int {
-	switch {
-	case s.Index >= tasks:
+	if s.Index >= tasks {
 		return 0
-	case s.One:
-		return 1
 	}
 	return (tasks - s.Index + max(s.Step, 1) - 1) / max(s.Step, 1)
 }

@@ -31,7 +31,7 @@ func TestSlurm(t *testing.T) {
 		require.Contains(t, script, line)
 	}
 	for _, i := range []int{1, 5, 9} { // all tasks of shard 1
-		runAll(t, p, RunConfig{Selection: One(i)})
+		runAll(t, p, RunConfig{Selection: Shard(i, p.Tasks())})
 	}
 	require.Contains(t, p.Slurm(s, "vti", nil), "#SBATCH --array=0,2-3%2\n", "what is done is not asked for")
 	runAll(t, p, RunConfig{Jobs: 2})

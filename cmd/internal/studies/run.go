@@ -78,8 +78,8 @@ func (f *studyRunFlags) selection(cmd *cobra.Command, plan *study.Plan) (study.S
 			return study.Selection{}, err
 		}
 	}
-	s := study.One(index)
-	if err := s.Check(plan.Tasks()); err != nil {
+	s, err := study.One(index, plan.Tasks())
+	if err != nil {
 		return s, fmt.Errorf("%s: %w", from, err)
 	}
 	return s, nil
