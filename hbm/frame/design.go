@@ -23,6 +23,9 @@ func (f *Frame) expand(t *table.Table, terms []formula.Term, where string) (colu
 	var values [][]float64
 	intercept := formula.Index(terms, nil) >= 0
 	for place, term := range terms {
+		if len(term) == 0 && where == "" && f.Response.Ordered() {
+			continue // cut points take the place of the intercept
+		}
 		products, err := term.Expand(t, terms, f.fitted(t), false)
 		if err != nil {
 			return nil, nil, err
@@ -87,11 +90,7 @@ func (f *Frame) checkRank() {
 		left := mat.Col(nil, j, f.X)
 		length := floats.Norm(left, 2)
 		for _, b := range basis {
-			projection := 0.0
-			for i := range rows {
-				projection += b[i] * left[i]
-			}
-			floats.AddScaled(left, -projection, b)
+			floats.AddScaled(left, -floats.Dot(b, left), b)
 		}
 		rest := floats.Norm(left, 2)
 		if rest <= DependentColumn*length || len(basis) == rows {

@@ -6,11 +6,9 @@ import (
 	"strings"
 
 	"gonum.org/v1/gonum/floats"
-	"gonum.org/v1/gonum/mat"
 
 	"github.com/transdim/vti/hbm/formula"
 	"github.com/transdim/vti/internal/english"
-	"github.com/transdim/vti/internal/rank"
 	"github.com/transdim/vti/likelihood"
 	"github.com/transdim/vti/table"
 )
@@ -107,14 +105,10 @@ func (f *Frame) readResponse(t *table.Table, opt Options) (*table.Table, error) 
 
 // readTerms expands the terms: population columns, and groupings with their varying columns.
 func (f *Frame) readTerms(t *table.Table) error {
-	columns, x, err := f.expand(t, f.Formula.Terms, "")
-	if err != nil {
+	var err error
+	if f.Columns, f.X, err = f.expand(t, f.Formula.Terms, ""); err != nil {
 		return err
 	}
-	if f.Response.Ordered() {
-		columns, x = withoutIntercept(columns, x)
-	}
-	f.Columns, f.X = columns, x
 	f.checkRank()
 	for place, v := range f.Formula.Varying {
 		g, err := f.grouping(t, v.Group)
@@ -211,21 +205,4 @@ func standardErrors(t *table.Table, name string) ([]float64, error) {
 		}
 	}
 	return values, nil
-}
-
-// withoutIntercept leaves the intercept out of a design, because cut points take its place.
-func withoutIntercept(columns []Column, x *mat.Dense) ([]Column, *mat.Dense) {
-	at := slices.IndexFunc(columns, func(c Column) bool { return c.Name == formula.InterceptName })
-	if at < 0 {
-		return columns, x
-	}
-	rows, count := x.Dims()
-	if count == 1 {
-		return nil, nil
-	}
-	rest := mat.NewDense(rows, count-1, nil)
-	for j, from := range slices.Delete(rank.UpTo(count), at, at+1) {
-		rest.SetCol(j, mat.Col(nil, from, x))
-	}
-	return slices.Delete(columns, at, at+1), rest
 }

@@ -234,10 +234,7 @@ func (r *Regression) tableSDs(factors [][][]float64, response response, shares, 
 				if g.partial[a][b] < 0 {
 					continue
 				}
-				product, scale := 0.0, floats.Norm(factor[a], 2)*floats.Norm(factor[b], 2)
-				for c := range b + 1 {
-					product += factor[a][c] * factor[b][c]
-				}
+				product, scale := dot(factor[a], factor[b]), floats.Norm(factor[a], 2)*floats.Norm(factor[b], 2)
 				if scale > 0 {
 					product /= scale
 				}

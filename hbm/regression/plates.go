@@ -57,11 +57,7 @@ func (g *plateGroup) effectTerms() []hbm.Term {
 
 // HasPlates reports whether a regression of this response can be written with plates.
 func HasPlates(response likelihood.Kind) bool {
-	switch response {
-	case likelihood.GaussianKind, likelihood.StudentKind, likelihood.LogisticKind, likelihood.PoissonKind:
-		return true
-	}
-	return false
+	return slices.Contains([]likelihood.Kind{likelihood.GaussianKind, likelihood.StudentKind, likelihood.LogisticKind, likelihood.PoissonKind}, response)
 }
 
 // Plates writes the regression as a model with plates. Inference starts near moments of the table.

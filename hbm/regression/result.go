@@ -9,7 +9,9 @@ import (
 
 	"github.com/transdim/vti/hbm/frame"
 
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
+	"gonum.org/v1/gonum/stat"
 
 	"github.com/transdim/vti"
 	"github.com/transdim/vti/internal/report"
@@ -268,18 +270,11 @@ func (r *Regression) poolingOf(s *posteriorSample, effect int, spread string) Fi
 	if s.draws == nil {
 		return Figure(math.NaN())
 	}
-	n, _ := s.draws.Dims()
-	place := r.effectCount() + slices.Index(r.sdNames, spread)
-	var first, second, prior float64
-	for k := range n {
-		x, sd := s.draws.At(k, effect), s.draws.At(k, place)
-		first += x
-		second += x * x
-		prior += sd * sd
-	}
+	sds := mat.Col(nil, r.effectCount()+slices.Index(r.sdNames, spread), s.draws)
+	variance := stat.PopVariance(mat.Col(nil, effect, s.draws), nil)
 	// A ratio above 1 comes from means of the effect that differ between draws of other parameters:
 	// the rows determine nothing.
-	return Figure(min(1, (second-first*first/float64(n))/prior))
+	return Figure(min(1, variance*float64(len(sds))/floats.Dot(sds, sds)))
 }
 
 // codeText writes a code as digits, with separators if a number has more than one digit.
