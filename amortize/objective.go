@@ -8,6 +8,7 @@ import (
 	"github.com/gomlx/gomlx/pkg/core/tensors"
 
 	"github.com/transdim/vti"
+	"github.com/transdim/vti/internal/apply"
 	"github.com/transdim/vti/internal/evaluate"
 	"github.com/transdim/vti/internal/parallel"
 	"github.com/transdim/vti/internal/stream"
@@ -60,13 +61,8 @@ func (a *Network) draw(name string, step int) ([]any, error) {
 
 // noise returns uniforms [rows, sites] and standard normals [rows, dim] as inputs of a graph.
 func noise(random *rand.Rand, rows, sites, dim int) []any {
-	uniforms, normals := make([]float64, rows*sites), make([]float32, rows*dim)
-	for i := range uniforms {
-		uniforms[i] = random.Float64()
-	}
-	for i := range normals {
-		normals[i] = float32(random.NormFloat64())
-	}
+	uniforms := apply.UpTo(rows*sites, func(int) float64 { return random.Float64() })
+	normals := apply.UpTo(rows*dim, func(int) float32 { return float32(random.NormFloat64()) })
 	return []any{tensors.FromFlatDataAndDimensions(uniforms, rows, sites), tensors.FromFlatDataAndDimensions(normals, rows, dim)}
 }
 

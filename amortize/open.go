@@ -2,6 +2,7 @@ package amortize
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/gomlx/gomlx/pkg/core/dtypes"
 	. "github.com/gomlx/gomlx/pkg/core/graph"
@@ -104,43 +105,27 @@ func (a *Network) logModels(problem *Problem, about []float64, cards, sites []in
 		return make([]float64, count), nil
 	}
 	wide := len(a.family.Space().Cards())
-	var logQ []float64
 	inputs := append(a.batchOf([]*Problem{problem}), tensors.FromFlatDataAndDimensions(about, 1, len(about)))
 	batch := min(count, modelsBatch)
-	flat := make([]int32, 0, batch*wide)
-	flush := func() error {
-		rows := len(flat) / wide
-		flat = flat[:cap(flat)]
+	codes := make([]int32, (count+batch-1)/batch*batch*wide) // codes after the last model are not used
+	for index, code := range space.All(cards) {
+		for s, outcome := range code {
+			codes[index*wide+sites[s]] = outcome
+		}
+	}
+	var logQ []float64
+	for part := range slices.Chunk(codes, batch*wide) {
 		outputs, err := a.graphs.Run(fmt.Sprintf("models/%d", batch), func(ctx *vti.Context, inputs []*Node) []*Node {
 			k, rest := a.known(inputs)
 			c := conditional{a, k, ctx, ConvertDType(rest[0], dtypes.Float32)}.repeated(batch)
 			return []*Node{c.logModel(rest[1])}
-		}, append(inputs[:len(inputs):len(inputs)], tensors.FromFlatDataAndDimensions(flat, batch, wide))...)
+		}, append(inputs[:len(inputs):len(inputs)], tensors.FromFlatDataAndDimensions(part, batch, wide))...)
 		if err != nil {
-			return err
-		}
-		logQ = append(logQ, tensors.MustCopyFlatData[float64](outputs[0])[:rows]...)
-		clear(flat)
-		flat = flat[:0]
-		return nil
-	}
-	for _, code := range space.All(cards) {
-		at := len(flat)
-		flat = flat[:at+wide]
-		for s, outcome := range code {
-			flat[at+sites[s]] = outcome
-		}
-		if len(flat) == cap(flat) {
-			if err := flush(); err != nil {
-				return nil, err
-			}
-		}
-	}
-	if len(flat) > 0 {
-		if err := flush(); err != nil {
 			return nil, err
 		}
+		logQ = append(logQ, tensors.MustCopyFlatData[float64](outputs[0])...)
 	}
+	logQ = logQ[:count]
 	floats.AddConst(-logsum.Of(logQ), logQ)
 	return logQ, nil
 }

@@ -36,19 +36,19 @@ type conditional struct {
 // as a difference of sums over all rows. It is far below the error of a log density.
 const cancelled = 1e-9
 
-// solve finds the mean v̂ of the standardised effects v (see jointEffects for all symbols) given y
-// − D μ, which the function rest computes. It returns the sum of squares
+// solve finds the mean v̂ of the standardised effects v (see jointEffects for all symbols). It
+// returns the sum of squares
 //
 //	|y − D (μ + F v̂)|² / σ² + |v̂|² = |y − D μ|² / σ² − v̂ᵀ P v̂.
 //
 // If μ is zero, the right side needs no sum over rows. If the right side would lose digits, because
 // its terms or largest, the largest entry of P, are large, the left side is summed over rows.
-func (c *conditional) solve(rest func() []float64, largest float64) (squares float64) {
+func (c *conditional) solve(largest float64) (squares float64) {
 	const epsilon = 0x1p-52 // the spacing of numbers near 1 in double precision
 	e, precision := c.e, 1/(c.sigma*c.sigma)
-	products, whole, left := e.products, e.square, []float64(nil)
+	products, whole := e.products, e.square
 	if slices.ContainsFunc(c.mean, func(mean float64) bool { return mean != 0 }) {
-		left = rest()
+		left := c.residuals(make([]float64, e.effects))
 		products, whole = e.productsWith(left), dot(left, left)
 	}
 	right := c.transposed(products)
@@ -59,22 +59,22 @@ func (c *conditional) solve(rest func() []float64, largest float64) (squares flo
 	if epsilon*(whole+largest*length) < cancelled {
 		return whole - dot(right, c.centre)
 	}
-	if left == nil {
-		left = rest()
-	}
-	effects := c.effectsOf(c.centre)
-	for i, blocks := range e.rows {
-		for k, b := range blocks {
-			left[i] -= dot(e.designs[i][k], effects[e.blocks[b].first:])
-		}
-	}
+	left := c.residuals(c.effectsOf(c.centre))
 	return dot(left, left)*precision + length
 }
 
+// residuals returns y − D (μ + b) for effects b less their prior mean.
+func (c *conditional) residuals(b []float64) []float64 {
+	left := slices.Clone(c.e.r.y)
+	floats.Sub(left, c.predictor(b))
+	return left
+}
+
 // leastSquares returns the matrix [A c] of the least squares problem in v (see jointEffects for the
-// symbols) with |c − A v|² equal to |y − D (μ + F v)|² / σ² + |v|². The argument rest is y − D μ.
-func (c *conditional) leastSquares(rest []float64) *mat.Dense {
+// symbols) with |c − A v|² equal to |y − D (μ + F v)|² / σ² + |v|².
+func (c *conditional) leastSquares() *mat.Dense {
 	e := c.e
+	rest := c.residuals(make([]float64, e.effects))
 	n := len(e.rows)
 	rows := mat.NewDense(n+e.effects, e.effects+1, nil)
 	design := make([]float64, e.effects)

@@ -231,25 +231,14 @@ func (e *jointEffects) posterior(mask []bool, theta []float64) (*conditional, bo
 	for _, p := range e.pairs {
 		work = c.precision(p, precision, values[p.first:], work)
 	}
-	rest := func() []float64 { // y − D μ
-		rest := slices.Clone(r.y)
-		for i := range rest {
-			for j, mean := range c.mean {
-				if mean != 0 {
-					rest[i] -= r.x.At(i, j) * mean
-				}
-			}
-		}
-		return rest
-	}
 	var squares float64
 	factor, ok := e.symbolic.Factorize(values)
 	switch {
 	case ok && (factor.Rounding() <= tolerableRounding || !e.orthogonal):
 		c.factor, c.rounding = factor, factor.Rounding()
-		squares = c.solve(rest, floats.Max(values))
+		squares = c.solve(floats.Max(values))
 	case e.orthogonal:
-		if c.factor, c.centre, squares, ok = sparse.LeastSquares(c.leastSquares(rest())); !ok {
+		if c.factor, c.centre, squares, ok = sparse.LeastSquares(c.leastSquares()); !ok {
 			return nil, false
 		}
 		c.rounding = c.factor.Rounding()
