@@ -3,7 +3,6 @@ package formula
 import (
 	"slices"
 	"strings"
-	"unicode"
 
 	"github.com/transdim/vti/internal/apply"
 )
@@ -206,18 +205,4 @@ func Union(terms, more []Term) []Term {
 		}
 	}
 	return terms
-}
-
-func plainName(name string) bool {
-	for i, r := range name {
-		if !nameRune(r, i == 0) {
-			return false
-		}
-	}
-	return name != ""
-}
-
-// nameRune reports whether a character can be part of a name without quotes.
-func nameRune(r rune, first bool) bool {
-	return r == '_' || unicode.IsLetter(r) || r == '.' || !first && unicode.IsDigit(r)
 }

@@ -2,8 +2,11 @@ package formula
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
-	"unicode"
+	"unicode/utf8"
+
+	"github.com/transdim/vti/internal/apply"
 )
 
 // token is a word or sign of a formula.
@@ -19,6 +22,9 @@ const (
 	textToken   rune = '"' // in quotes
 	doubleBar   rune = 'I'
 	endToken    rune = 0
+	// Of the following kinds there are no tokens: a sign is of its own kind.
+	space rune = ' '
+	sign  rune = 's'
 )
 
 // String names the token in an error.
@@ -51,66 +57,56 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("formula, character %d: %s\n  %s\n  %s^", e.Position, e.Message, e.Text, strings.Repeat(" ", e.Position-1))
 }
 
+type tokenKind struct {
+	kind rune
+	form string
+}
+
+// nameForm is the form of a name that needs no backticks, as a regular expression.
+const nameForm = `[\pL_.][\pL\p{Nd}_.]*`
+
+var plainName = regexp.MustCompile("^" + nameForm + "$")
+
+// tokenForms are the forms of tokens, as regular expressions in the order in which they are tried.
+// The part of a form in parentheses is the text of the token.
+var tokenForms = []tokenKind{
+	{space, `[\s\v\x{85}\pZ]+()`},
+	{doubleBar, `\|\|()`},
+	{sign, `([-~+*:/|()^,=])`},
+	{nameToken, "`([^`]+)`"},
+	{textToken, `"([^"]+)"`},
+	{textToken, `'([^']+)'`},
+	{nameToken, "(" + nameForm + ")"},
+	{numberToken, `(\p{Nd}[\p{Nd}.]*(?:[eE][-+]?[\p{Nd}.]+)?)`}, // such as 12, 0.5 or 1e-3
+}
+
+var tokenForm = regexp.MustCompile("^(?:" + strings.Join(apply.To(tokenForms, func(t tokenKind) string { return t.form }), "|") + ")")
+
 // lex splits a formula into tokens; the last token marks the end of the text.
 func lex(text string) ([]token, error) {
 	var tokens []token
-	runes := []rune(text)
-	for i := 0; i < len(runes); {
-		start, r := i, runes[i]
-		i++
-		switch {
-		case unicode.IsSpace(r):
-		case r == '|' && i < len(runes) && runes[i] == '|':
-			i++
-			tokens = append(tokens, token{kind: doubleBar, position: start + 1})
-		case strings.ContainsRune("~+-*:/|()^,=", r):
-			tokens = append(tokens, token{kind: r, position: start + 1})
-		case strings.ContainsRune("`\"'", r):
-			kind, mistake := textToken, "got no closing quote or no text, want a label between quotes"
-			if r == '`' {
-				kind, mistake = nameToken, "got no closing backtick or no name, want a name between backticks"
+	position := 1
+	for rest := text; rest != ""; {
+		places := tokenForm.FindStringSubmatchIndex(rest)
+		if places == nil {
+			switch r, _ := utf8.DecodeRuneInString(rest); r {
+			case '`':
+				return nil, &Error{text, position, "got no closing backtick or no name, want a name between backticks"}
+			case '"', '\'':
+				return nil, &Error{text, position, "got no closing quote or no text, want a label between quotes"}
+			default:
+				return nil, &Error{text, position, fmt.Sprintf("%q has no meaning in a formula", r)}
 			}
-			for i < len(runes) && runes[i] != r {
-				i++
-			}
-			if i == len(runes) || i == start+1 {
-				return nil, &Error{text, start + 1, mistake}
-			}
-			tokens = append(tokens, token{kind, string(runes[start+1 : i]), start + 1})
-			i++
-		case nameRune(r, true):
-			for i < len(runes) && nameRune(runes[i], false) {
-				i++
-			}
-			tokens = append(tokens, token{nameToken, string(runes[start:i]), start + 1})
-		case unicode.IsDigit(r):
-			i = endOfNumber(runes, i)
-			tokens = append(tokens, token{numberToken, string(runes[start:i]), start + 1})
-		default:
-			return nil, &Error{text, start + 1, fmt.Sprintf("%q has no meaning in a formula", r)}
 		}
+		for k, f := range tokenForms {
+			if from := places[2+2*k]; from >= 0 && f.kind == sign {
+				tokens = append(tokens, token{kind: rune(rest[from]), position: position})
+			} else if from >= 0 && f.kind != space {
+				tokens = append(tokens, token{f.kind, rest[from:places[3+2*k]], position})
+			}
+		}
+		position += utf8.RuneCountInString(rest[:places[1]])
+		rest = rest[places[1]:]
 	}
-	return append(tokens, token{kind: endToken, position: len(runes) + 1}), nil
-}
-
-// endOfNumber returns the index of the first character after a number, such as 12, 0.5 or 1e-3,
-// that began before index i.
-func endOfNumber(runes []rune, i int) int {
-	digits := func(i int) int {
-		for i < len(runes) && (unicode.IsDigit(runes[i]) || runes[i] == '.') {
-			i++
-		}
-		return i
-	}
-	i = digits(i)
-	if i < len(runes) && (runes[i] == 'e' || runes[i] == 'E') {
-		from := i + 1
-		if from < len(runes) && (runes[from] == '-' || runes[from] == '+') {
-			from++
-		}
-		if end := digits(from); end > from {
-			return end
-		}
-	}
-	return i
+	return append(tokens, token{kind: endToken, position: position}), nil
 }

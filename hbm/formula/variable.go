@@ -104,7 +104,7 @@ func (v Variable) String() string {
 
 // quotedName returns a column as a formula spells it, in backticks if it is no word.
 func quotedName(name string) string {
-	if plainName(name) {
+	if plainName.MatchString(name) {
 		return name
 	}
 	return "`" + name + "`"
