@@ -113,15 +113,19 @@ type EncoderConfig struct {
 	// ten predictors, which depend on 65 sums over the data, 128 units come much nearer to the
 	// posterior than 32 (docs/papers/branch.md).
 	Units int `json:"units"`
+	// Attention makes set transformers of the encoders of PAVIE, as in ADAVI, in place of deep
+	// sets. They find clusters in the data of a member, which means of features do not show.
+	Attention bool `json:"attention"`
 	// Heads is the number of heads of attention, which must divide Units, and Points the number of
 	// learned points through which the members of a set exchange information (inducing points of a
-	// set transformer). Both are for ADAVI. Defaults 4 and 8.
+	// set transformer). Defaults 4 and 8.
 	Heads  int `json:"heads"`
 	Points int `json:"points"`
 }
 
 func (e EncoderConfig) withDefaults() EncoderConfig {
-	return EncoderConfig{cmp.Or(e.Units, 32), cmp.Or(e.Heads, 4), cmp.Or(e.Points, 8)}
+	e.Units, e.Heads, e.Points = cmp.Or(e.Units, 32), cmp.Or(e.Heads, 4), cmp.Or(e.Points, 8)
+	return e
 }
 
 // Validate returns an error for the first field out of its range.

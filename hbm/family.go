@@ -28,8 +28,9 @@ const (
 	// linear in the variables before it. With one plate this is a distribution of the globals and a
 	// branch for each member.
 	Branch
-	// PAVIE is PAVIF with encodings that deep sets compute from the data (PAVI-E). Its number of
-	// weights does not depend on the plates, and once trained it can infer from other data.
+	// PAVIE is PAVIF with encodings that deep sets, or set transformers, compute from the data
+	// (PAVI-E). Its number of weights does not depend on the plates, and once trained it can infer
+	// from other data.
 	PAVIE
 	// ADAVI has encodings by set transformers and no dependence between latent variables. Its
 	// plates must be nested.

@@ -33,7 +33,8 @@ type plan struct {
 	size  int // number of rows for members in a replica; rows may stay unused
 	share int // takeAmong: the most members for each selected member of the outer plate
 	below below
-	// lists are the members of the plate that belong to each member of the plate above.
+	// lists are the members of the plate that belong to each member of the plate above. With
+	// takeListed the only list is of the members themselves.
 	lists [][]int32
 }
 
@@ -42,6 +43,7 @@ type wayKind int
 const (
 	takeAll     wayKind = iota // all members, in order
 	takeSome                   // random members, all with the same probability
+	takeListed                 // the members of one list
 	takeAmong                  // some members of each selected member of the plate above
 	takeParents                // the members to which the selected members of a plate below belong
 )
@@ -230,6 +232,10 @@ func (s *selector) draw(random *rand.Rand) *selection {
 		case takeSome:
 			for _, i := range draw(random, p.size, w.size) {
 				members, weight = append(members, int32(i)), append(weight, float64(p.size)/float64(w.size))
+			}
+		case takeListed:
+			for _, i := range w.lists[0] {
+				members, weight = append(members, i), append(weight, float64(p.size)/float64(w.size))
 			}
 		case takeAmong:
 			above := p.parents[0].plate

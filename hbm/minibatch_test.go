@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/stat"
 
 	"github.com/transdim/vti/internal/stream"
 )
@@ -158,4 +160,43 @@ func TestThin(t *testing.T) {
 	}
 	require.Positive(t, left)
 	require.Less(t, left, 48)
+}
+
+// TestParts compares draws of some members with draws of all, and the ELBO of a model that is too
+// large for one graph, which is estimated from a part of the members in each draw, with the ELBO
+// from all members.
+func TestParts(t *testing.T) {
+	const groups = 3000
+	e := newEffects(groups, 100, 1)
+	data := e.draw(t, 1)
+	group := e.model.plates[0]
+	p := fit(t, e.model, data, Config{Batch: map[*Plate]int{group: 50}, Steps: 100})
+	elbo, se, err := p.ELBO(t.Context(), 400, "parts")
+	require.NoError(t, err)
+	all, err := p.sample(t.Context(), 10, "all", p.everything, false)
+	require.NoError(t, err)
+	floats.Sub(all.LogJoint, all.LogQ)
+	want, sd := stat.MeanStdDev(all.LogJoint, nil)
+	require.InDelta(t, want, elbo, 5*math.Hypot(se, sd/math.Sqrt(10)))
+	require.Less(t, se, math.Abs(want)/20)
+
+	const draws = 250
+	chosen := []int32{2999, 7, 12}
+	some, err := p.SampleMembers(t.Context(), draws, "some", map[*Plate][]int32{group: chosen})
+	require.NoError(t, err)
+	require.Len(t, some.Values[e.groupMean], draws*len(chosen))
+	all, err = p.sample(t.Context(), draws, "all", p.everything, true)
+	require.NoError(t, err)
+	for i, member := range chosen {
+		var inSome, inAll []float64
+		for d := range draws {
+			inSome = append(inSome, some.Of(e.groupMean, d)[i])
+			inAll = append(inAll, all.Of(e.groupMean, d)[member])
+		}
+		mean, sd := stat.MeanStdDev(inAll, nil)
+		require.InDelta(t, mean, stat.Mean(inSome, nil), 5*sd*math.Sqrt(2./draws))
+		require.NotZero(t, sd)
+	}
+	_, err = p.SampleMembers(t.Context(), 1, "none", map[*Plate][]int32{group: {groups}})
+	require.ErrorContains(t, err, "want members of plates of this model")
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 
 	"github.com/gomlx/gomlx/pkg/core/dtypes"
 	. "github.com/gomlx/gomlx/pkg/core/graph"
@@ -52,10 +53,12 @@ func newCascade(m *Model, data Values, cfg Config, copies int) (*cascade, error)
 	independent := cfg.Family == MeanField || cfg.Family == ADAVI || cfg.Family == Joint || cfg.Covariance != DenseCovariance
 	c := &cascade{latents: latents(m, !independent), free: freeEncodings{seed: cfg.Seed}, meanField: independent, copies: copies}
 	switch cfg.Family {
-	case PAVIE:
-		c.encoder = newSetEncoder(m, data, meanPool, cfg)
-	case ADAVI:
-		c.encoder = newSetEncoder(m, data, attentionPool, cfg)
+	case PAVIE, ADAVI:
+		pool := meanPool
+		if cfg.Family == ADAVI || cfg.Encoder.Attention {
+			pool = attentionPool
+		}
+		c.encoder = newSetEncoder(m, data, pool, cfg)
 	case AmortizedBranch:
 		c.encoder = newSetEncoder(m, data, squarePool, cfg)
 		c.freeGlobals = true
@@ -143,9 +146,17 @@ func (d *Draws) Of(v *Variable, draw int) []float64 {
 }
 
 // ELBO estimates the evidence lower bound over the whole model, with its standard error, in nats,
-// from draws of the stream called name. If ctx is cancelled, it stops as Sample does.
+// from draws of the stream called name. If a variable has more than 262,144 members, and the family
+// was trained on some members of each plate (Config.Batch), each draw uses other members, with the
+// weights of training. If ctx is cancelled, ELBO stops as Sample does.
 func (p *Posterior) ELBO(ctx gocontext.Context, draws int, name string) (elbo, se float64, err error) {
-	all, err := p.sample(ctx, draws, name, false)
+	members := p.everything
+	if p.model.mostMembers() > largestChunk && len(p.config.Batch) > 0 {
+		if members, err = newSelector(p.model, p.config.Batch); err != nil {
+			return 0, 0, err
+		}
+	}
+	all, err := p.sample(ctx, draws, name, members, false)
 	if err != nil {
 		return 0, 0, err
 	}
@@ -158,20 +169,58 @@ func (p *Posterior) ELBO(ctx gocontext.Context, draws int, name string) (elbo, s
 // name: another name gives independent draws. If ctx is cancelled, Sample stops after the batch of
 // draws in progress, with an error that wraps ctx.Err().
 func (p *Posterior) Sample(ctx gocontext.Context, n int, name string) (*Draws, error) {
-	return p.sample(ctx, n, name, true)
+	return p.sample(ctx, n, name, p.everything, true)
+}
+
+// SampleMembers is Sample for some members of plates, of a model that has too many for Sample.
+// Other plates are whole, except that of a plate nested in these only the members that belong to
+// them are used. Values are [n, members..., event...], where rows without a member follow, if
+// members have different numbers of inner members. Encodings that are computed from data, also the
+// encodings of variables without plates, see the data of these members only. The densities LogJoint
+// and LogQ are nil.
+func (p *Posterior) SampleMembers(ctx gocontext.Context, n int, name string, members map[*Plate][]int32) (*Draws, error) {
+	batch := map[*Plate]int{}
+	for plate, list := range members {
+		if plate == nil || plate.model != p.model || len(list) == 0 || slices.Min(list) < 0 || int(slices.Max(list)) >= plate.size || len(plate.parents) > 0 {
+			return nil, fmt.Errorf("hbm: got members of %v, want members of plates of this model that are nested in no other plate", plate)
+		}
+		batch[plate] = len(list)
+	}
+	selected, err := newSelector(p.model, batch)
+	if err != nil {
+		return nil, err
+	}
+	for plate, list := range members {
+		selected.plans[plate].kind, selected.plans[plate].lists = takeListed, [][]int32{list}
+	}
+	draws, err := p.sample(ctx, n, name, selected, true)
+	if err == nil {
+		draws.LogJoint, draws.LogQ = nil, nil
+	}
+	return draws, err
 }
 
 // largestChunk bounds the product of members and draws in one graph of the whole model.
 const largestChunk = 1 << 18
 
-func (p *Posterior) sample(ctx gocontext.Context, n int, name string, values bool) (*Draws, error) {
-	s, f := p.everything, p.feed
+// sample draws n times from the members that s selects. If values is true, all draws are of the
+// same members and have values. Otherwise, draws of a part of the members are each of other members.
+func (p *Posterior) sample(ctx gocontext.Context, n int, name string, s *selector, values bool) (*Draws, error) {
+	f := p.feed
 	if n < 1 {
 		return nil, fmt.Errorf("hbm: a number of draws must be positive, got %d", n)
 	}
-	chosen := s.draw(stream.Rand(p.config.Seed, "sample/members/"+name))
-	rows := p.model.mostMembers()
+	choice := stream.Rand(p.config.Seed, "sample/members/"+name)
+	chosen := s.draw(choice)
+	rows := 1
+	for _, v := range p.model.variables {
+		rows = max(rows, product(chosen.dims(v)))
+	}
 	chunk := max(1, min(256, largestChunk/rows))
+	others := !values && !s.isWhole()
+	if others {
+		chunk = 1
+	}
 	graph := func(ctx *context.Context, inputs []*Node) []*Node {
 		noise, inputs := inputs[:len(p.family.latents)], inputs[len(p.family.latents):]
 		r := p.feed.replica(s, inputs)
@@ -190,9 +239,13 @@ func (p *Posterior) sample(ctx gocontext.Context, n int, name string, values boo
 		if err := ctx.Err(); err != nil {
 			return nil, fmt.Errorf("sampling stopped after %d of %d draws: %w", start, n, err)
 		}
+		if others && start > 0 {
+			chosen = s.draw(choice)
+			rest = f.inputs(chosen)
+		}
 		random := stream.Rand(p.config.Seed, fmt.Sprintf("sample/%s/%d", name, start/chunk))
 		inputs := apply.To(p.family.latents, func(l *latent) any { return normals(random, append(chosen.dims(l.Variable), chunk, l.dim)...) })
-		outputs, err := p.graphs.Run(fmt.Sprintf("sample/%v/%d", values, rows), graph, append(inputs, rest...)...)
+		outputs, err := p.graphs.Run(fmt.Sprintf("sample/%v/%v/%v", values, s.isWhole(), apply.To(p.model.plates, s.size)), graph, append(inputs, rest...)...)
 		if err != nil {
 			return nil, err
 		}

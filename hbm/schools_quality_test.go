@@ -3,6 +3,7 @@
 package hbm
 
 import (
+	"flag"
 	"fmt"
 	"math"
 	"path/filepath"
@@ -82,6 +83,30 @@ func TestQualityOfSchools(t *testing.T) {
 		t.Logf("| %v | %d | %.0f | %.3f ± %.3f | %.3f ± %.3f | %.2f | %v | %.3f | %.3f | %.3f | %.3f |", family, p.Steps(), p.cpu, p.elbo, p.se, c.LogEvidence, c.LogEvidenceSE, c.KHat, c.Verdict,
 			drawnMean, drawnSD, certifiedMean, certifiedSD)
 	}
+}
+
+var qualitySets = flag.Int("quality.sets", 20, "data sets of each model")
+
+// paper is a model of a paper, with its observed variable.
+type paper struct {
+	model *Model
+	x     *Variable
+}
+
+// nonConjugate returns eq. 7 of ADAVI: ten 2-D Laplace samples about a location with a gamma prior.
+func nonConjugate() paper {
+	m := NewModel()
+	sample := m.Plate("sample", 10)
+	a := m.Latent("a", Gamma(Number(1), Number(0.5)), Event(2))
+	return paper{m, m.Observed("b", Laplace(a, Number(0.3)), On(sample), Event(2))}
+}
+
+func (p paper) draw(t testing.TB, seed uint64) Values {
+	simulator, err := NewSimulator(open(t), p.model)
+	require.NoError(t, err)
+	drawn, err := simulator.Draw(t.Context(), nil, seed, "data")
+	require.NoError(t, err)
+	return Values{p.x: drawn[p.x]}
 }
 
 // TestQualityOfNonConjugate compares families with the exact log evidence of eq. 7 of ADAVI, a

@@ -23,7 +23,11 @@
 // (Agrawal and Domke 2021):
 //
 //	plates.go         families of approximations and their gaps to the evidence
-//	plates_models.go  models of groups whose evidence is known
+//	plates_models.go  models of groups, and their evidence where it is known
+//	plates_densities.go
+//	                  their densities
+//	ratings.go        ratings of films
+//	brain.go          parcellation of a brain
 package papers
 
 import "slices"

@@ -1,22 +1,165 @@
 package papers
 
 import (
+	"context"
 	"fmt"
 	"math"
 
 	. "github.com/gomlx/gomlx/pkg/core/graph"
 	"gonum.org/v1/gonum/mat"
+	"gonum.org/v1/gonum/stat/distuv"
 
+	"github.com/transdim/vti/gpu"
 	"github.com/transdim/vti/hbm"
+	"github.com/transdim/vti/internal/line"
 	"github.com/transdim/vti/internal/stream"
 )
 
-// plates is a model with a plate of groups, and data whose evidence is known.
+// plates is a model with a plate of groups, if it has groups, and data. The log evidence is NaN if
+// it is not known.
 type plates struct {
 	model       *hbm.Model
 	group       *hbm.Plate
 	data        hbm.Values
 	logEvidence float64
+}
+
+// drawn returns a model without known evidence, with data that are simulated from it.
+func drawn(ctx context.Context, device *gpu.Device, model *hbm.Model, group *hbm.Plate, observed *hbm.Variable, seed uint64) (*plates, error) {
+	simulator, err := hbm.NewSimulator(device, model)
+	if err != nil {
+		return nil, err
+	}
+	values, err := simulator.Draw(ctx, nil, seed, "data")
+	return &plates{model, group, hbm.Values{observed: values[observed]}, math.NaN()}, err
+}
+
+// newNonConjugate returns eq. 7 of ADAVI, ten Laplace samples in two dimensions about a location
+// with a gamma prior, and data from it. Its evidence is a product of an integral for each
+// dimension.
+func newNonConjugate(ctx context.Context, device *gpu.Device, seed uint64) (*plates, error) {
+	const samples, dim, rate, scale = 10, 2, 0.5, 0.3
+	m := hbm.NewModel()
+	a := m.Latent("a", hbm.Gamma(hbm.Number(1), hbm.Number(rate)), hbm.Event(dim))
+	b := m.Observed("b", laplace(a, scale), hbm.On(m.Plate("sample", samples)), hbm.Event(dim))
+	p, err := drawn(ctx, device, m, nil, b, seed)
+	if err != nil {
+		return nil, err
+	}
+	p.logEvidence = 0
+	for d := range dim {
+		integral, err := line.Of(line.Options{From: -6, To: 4, Step: 0.02, Tolerance: 1e-4}, func(logA float64) float64 {
+			a := math.Exp(logA)
+			sum := math.Log(rate) - rate*a + logA
+			for i := range samples {
+				sum -= math.Abs(p.data[b][i*dim+d]-a)/scale + math.Log(2*scale)
+			}
+			return sum
+		})
+		if err != nil {
+			return nil, err
+		}
+		p.logEvidence += integral.Log
+	}
+	return p, nil
+}
+
+// newMixtures returns the Gaussian mixture with random effects of ADAVI (eq. 8) and PAVI (eq.
+// B.22), and data from it. Each group has shares of three components, whose means scatter about
+// common means.
+func newMixtures(ctx context.Context, device *gpu.Device, groups, samples, dim int, sd [3]float64, seed uint64) (*plates, error) {
+	const components = 3
+	m := hbm.NewModel()
+	group, sample := m.Plate("group", groups), m.Plate("sample", samples)
+	mean := m.Latent("mean", hbm.Normal(hbm.Number(0), hbm.Number(sd[0])), hbm.Event(components, dim))
+	groupMean := m.Latent("group mean", hbm.Normal(mean, hbm.Number(sd[1])), hbm.On(group), hbm.Event(components, dim))
+	share := m.Latent("share", uniformShares(components), hbm.On(group), hbm.Event(components))
+	logShare := hbm.Of(func(v []*Node) *Node { return Log(v[0]) }, share)
+	x := m.Observed("x", normalMixture(logShare, groupMean, hbm.Number(sd[2])), hbm.On(group, sample), hbm.Event(dim))
+	return drawn(ctx, device, m, group, x, seed)
+}
+
+// newVariances returns eq. B.23 of PAVI, and data from it: the logarithms of the samples of a group
+// are normal with a variance, whose logarithm is normal with a variance, whose logarithm is
+// standard normal. The evidence is an integral over the last variance, and for each group over its
+// variance.
+func newVariances(ctx context.Context, device *gpu.Device, groups, samples, dim int, seed uint64) (*plates, error) {
+	m := hbm.NewModel()
+	group, sample := m.Plate("group", groups), m.Plate("sample", samples)
+	sdOf := func(variance hbm.Term) hbm.Term {
+		return hbm.Of(func(v []*Node) *Node { return Sqrt(v[0]) }, variance)
+	}
+	common := m.Latent("variance", hbm.LogNormal(hbm.Number(0), hbm.Number(1)), hbm.Event(dim))
+	variance := m.Latent("group variance", hbm.LogNormal(hbm.Number(0), sdOf(common)), hbm.On(group), hbm.Event(dim))
+	x := m.Observed("x", hbm.LogNormal(hbm.Number(0), sdOf(variance)), hbm.On(group, sample), hbm.Event(dim))
+	p, err := drawn(ctx, device, m, group, x, seed)
+	if err != nil {
+		return nil, err
+	}
+	around := line.Options{From: -8, To: 8, Step: 0.25}
+	p.logEvidence = 0
+	for d := range dim {
+		squares := make([]float64, groups) // sums of squares of log x
+		for i := d; i < len(p.data[x]); i += dim {
+			logX := math.Log(p.data[x][i])
+			squares[i/(samples*dim)] += logX * logX
+			p.logEvidence -= logX // the density of x is the density of log x divided by x
+		}
+		integral, err := line.Integrate(around, func(logCommon float64) (float64, struct{}, error) {
+			sum, sd := distuv.UnitNormal.LogProb(logCommon), math.Exp(logCommon/2)
+			for _, square := range squares {
+				inner, err := line.Of(around, func(z float64) float64 { // z is the log variance, divided by sd
+					logVariance := sd * z
+					return distuv.UnitNormal.LogProb(z) - 0.5*(square*math.Exp(-logVariance)+float64(samples)*(logVariance+math.Log(2*math.Pi)))
+				})
+				if err != nil {
+					return 0, struct{}{}, err
+				}
+				sum += inner.Log
+			}
+			return sum, struct{}{}, nil
+		})
+		if err != nil {
+			return nil, err
+		}
+		p.logEvidence += integral.Log
+	}
+	return p, nil
+}
+
+// brainSize holds the numbers of subjects, sessions and vertices of a brain, of the networks in it,
+// and of the dimensions of a connectome.
+type brainSize struct {
+	Subjects int `json:"subjects"`
+	Sessions int `json:"sessions"`
+	Vertices int `json:"vertices"`
+	Networks int `json:"networks"`
+	Dim      int `json:"dim"`
+}
+
+// brain is a model of brain connectivity, eq. B.24 of PAVI: each vertex of each subject belongs to
+// one network in all sessions. Labels are summed out, and the logits of the networks at a vertex of
+// a subject scatter about the logits in the population.
+type brain struct {
+	model                   *hbm.Model
+	subject, vertex         *hbm.Plate
+	mean, spread, logits, x *hbm.Variable
+}
+
+// newBrain takes options of the means of the networks.
+func newBrain(size brainSize, means ...hbm.Option) brain {
+	b := brain{model: hbm.NewModel()}
+	m := b.model
+	b.subject, b.vertex = m.Plate("subject", size.Subjects), m.Plate("vertex", size.Vertices)
+	sd := hbm.Number(math.Sqrt(6))
+	b.mean = m.Latent("mean", hbm.Normal(hbm.Number(0), sd), append(means, hbm.Event(size.Networks, size.Dim))...)
+	b.spread = m.Latent("spread", hbm.LogNormal(hbm.Number(0), hbm.Number(1)), hbm.Event(size.Networks))
+	population := m.Latent("logits", hbm.Normal(hbm.Number(0), sd), hbm.On(b.vertex), hbm.Event(size.Networks))
+	between := m.Latent("between subjects", hbm.LogNormal(hbm.Number(0), hbm.Number(1)), hbm.Event(size.Networks))
+	b.logits = m.Latent("logits of subject", hbm.Normal(population, between), hbm.On(b.subject, b.vertex), hbm.Event(size.Networks))
+	logShares := hbm.Of(func(v []*Node) *Node { return LogSoftmax(v[0], -1) }, b.logits)
+	b.x = m.Observed("x", normalMixture(logShares, b.mean, b.spread), hbm.On(b.subject, b.vertex), hbm.Event(size.Sessions, size.Dim))
+	return b
 }
 
 // newEffects returns a model of Gaussian random effects (ADAVI eq. 6, PAVI eq. 10) and data from

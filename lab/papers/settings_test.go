@@ -72,7 +72,7 @@ func TestSettingsOfExchangeable(t *testing.T) {
 }
 
 // TestSettingsOfPlates checks that the settings agree with the papers on hierarchical models: table
-// B.1 and section 5 of PAVI, eq. 6 and table 2 of ADAVI, and appendix F.2 of the paper on amortized
+// B.1 to B.4 and section 5 of PAVI, eq. 6 and tables 1 and 2 of ADAVI, and appendix F.2 of the paper on amortized
 // branch distributions (docs/papers/branch.md).
 func TestSettingsOfPlates(t *testing.T) {
 	pavi := settingsOf[paviSettings]("pavi")
@@ -88,6 +88,11 @@ func TestSettingsOfPlates(t *testing.T) {
 	require.Equal(t, []int{8, 20, 2}, []int{pavi.Encodings.Dim, pavi.Encodings.Groups, pavi.Encodings.Reduced})
 	require.Equal(t, []int{2, 16}, []int{slices.Min(pavi.Encodings.Sizes), slices.Max(pavi.Encodings.Sizes)})
 	require.Equal(t, 20, pavi.DataSets)
+	require.Equal(t, otherPlates{2, 20, 10, map[string]float64{"pavi-f": -111, "pavi-e": -152, "adavi": -200}}, pavi.Mixture)
+	require.Equal(t, otherPlates{2, 15, 15, map[string]float64{"pavi-f": -670, "pavi-e": -670}}, pavi.Variances)
+	require.Equal(t, brainSize{5, 6, 12, 7, 4}, pavi.Brain.Size)
+	require.Equal(t, -82000.0, pavi.Brain.ELBO["pavi-f"])
+	require.Equal(t, 128, pavi.Parcellation.Reduced)
 
 	adavi := settingsOf[adaviSettings]("adavi")
 	require.Equal(t, []int{3, 30, 300}, adavi.Groups)
@@ -98,8 +103,13 @@ func TestSettingsOfPlates(t *testing.T) {
 	require.Equal(t, []float64{245, 2440, 24400}, adavi.Truth)
 	require.Equal(t, []float64{225, 2320, 22400}, adavi.ELBO["adavi"])
 	require.Equal(t, 12000, adavi.Weights["adavi"])
+	require.Equal(t, []float64{-21, -17.6}, []float64{adavi.NonConjugate["meanfield"], adavi.NonConjugate["adavi"]})
+	require.Equal(t, []float64{171, -494}, []float64{adavi.Mixture["meanfield"], adavi.Mixture["adavi"]})
 
 	branch := settingsOf[branchSettings]("branch")
 	require.Equal(t, []int{10, 1000, 100000}, branch.Groups)
-	require.Equal(t, []int{10, 100}, []int{branch.Dim, branch.Rows})
+	require.Equal(t, []float64{-0.5845, -0.5658, -0.6077}, branch.Ratings.ELBO["branch dense"])
+	require.Equal(t, []float64{-0.5749, -0.5602, -0.5716}, branch.Ratings.Test["amortized-branch diagonal"])
+	require.Equal(t, []int{200, 400}, branch.Ratings.Batch[1:])
+	require.Equal(t, []int{10, 100, 128}, []int{branch.Dim, branch.Rows, branch.OurUnits})
 }
