@@ -204,7 +204,8 @@ func (p *Posterior) SampleMembers(ctx gocontext.Context, n int, name string, mem
 const largestChunk = 1 << 18
 
 // sample draws n times from the members that s selects. If values is true, all draws are of the
-// same members and have values. Otherwise, draws of a part of the members are each of other members.
+// same members and have values. Otherwise, draws of a part of the members are each of other
+// members.
 func (p *Posterior) sample(ctx gocontext.Context, n int, name string, s *selector, values bool) (*Draws, error) {
 	f := p.feed
 	if n < 1 {

@@ -408,7 +408,8 @@ func paviStudies() []*Study {
 			encodings.quick = append(encodings.quick, f)
 		}
 	}
-	// other returns the study of another model, by the families with published ELBOs and mean field.
+	// other returns the study of another model, by the families with published ELBOs and mean
+	// field.
 	other := func(name, title, note, model string, size otherPlates, families ...hbm.Family) *Study {
 		study := plateStudy{
 			paper: "pavi", name: name, title: title, sets: s.DataSets, claims: aboveMeanField, levels: true, note: note,

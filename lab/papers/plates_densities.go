@@ -42,9 +42,10 @@ func uniformShares(n int) hbm.Density {
 	})
 }
 
-// normalMixture returns the distribution of a point [D], or of several points [T, D], that come from
-// one of L normal components, with the component summed out. logShares [L] are the logarithms of the shares of the components,
-// means [L, D] their means, and sds [L], or one number for all, their standard deviations.
+// normalMixture returns the distribution of a point [D], or of several points [T, D], that come
+// from one of L normal components, with the component summed out. logShares [L] are the logarithms
+// of the shares of the components, means [L, D] their means, and sds [L], or one number for all,
+// their standard deviations.
 func normalMixture(logShares, means, sds hbm.Term) hbm.Density {
 	return hbm.Custom(hbm.CustomDensity{
 		Name: "mixture of normal distributions", Support: hbm.Reals,

@@ -72,8 +72,8 @@ func TestSettingsOfExchangeable(t *testing.T) {
 }
 
 // TestSettingsOfPlates checks that the settings agree with the papers on hierarchical models: table
-// B.1 to B.4 and section 5 of PAVI, eq. 6 and tables 1 and 2 of ADAVI, and appendix F.2 of the paper on amortized
-// branch distributions (docs/papers/branch.md).
+// B.1 to B.4 and section 5 of PAVI, eq. 6 and tables 1 and 2 of ADAVI, and appendix F.2 of the
+// paper on amortized branch distributions (docs/papers/branch.md).
 func TestSettingsOfPlates(t *testing.T) {
 	pavi := settingsOf[paviSettings]("pavi")
 	require.Equal(t, []int{2, 20, 200}, pavi.Groups)
