@@ -22,14 +22,9 @@ const figureName = "calibration"
 // distribution function, with a simultaneous 95% band. For each kind of statement a panel shows the
 // frequency of true statements by stated probability, with intervals.
 func (s *Summary) WriteFigure(dir string) error {
-	var rows [3][]*picture.Picture
-	for _, u := range s.Uniformity {
-		rows[0], rows[1] = append(rows[0], u.histogram()), append(rows[1], u.difference())
-	}
-	for _, r := range s.Reliability {
-		rows[2] = append(rows[2], r.panel())
-	}
-	filled := slices.DeleteFunc(rows[:], func(row []*picture.Picture) bool { return len(row) == 0 })
+	filled := slices.DeleteFunc([][]*picture.Picture{
+		apply.To(s.Uniformity, (*Uniformity).histogram), apply.To(s.Uniformity, (*Uniformity).difference), apply.To(s.Reliability, (*Reliability).panel),
+	}, func(row []*picture.Picture) bool { return len(row) == 0 })
 	if len(filled) == 0 {
 		return nil
 	}

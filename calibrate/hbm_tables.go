@@ -6,6 +6,7 @@ import (
 	"math"
 	"math/rand/v2"
 
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/stat"
 	"gonum.org/v1/gonum/stat/distuv"
 
@@ -65,14 +66,11 @@ var orderedLevels = []string{"0", "1", "2", "3"}
 func (h Hbm) drawCuts(random *rand.Rand) *likelihood.Cuts {
 	drawnCategories := len(orderedLevels)
 	categories := likelihood.NewCategories(h.Record.Frame.Response, drawnCategories).(likelihood.OrderedCategories)
-	total, tails := 0.0, make([]float64, drawnCategories)
-	for k := range tails {
-		total += random.ExpFloat64()
-		tails[k] = total
-	}
+	tails := apply.UpTo(drawnCategories, func(int) float64 { return random.ExpFloat64() })
+	floats.CumSum(tails, tails)
 	points := make([]float64, drawnCategories-1)
 	for k := range points {
-		p := tails[k] / total
+		p := tails[k] / tails[drawnCategories-1]
 		if h.Record.Frame.Response == likelihood.CumulativeLogitKind {
 			points[k] = math.Log(p) - math.Log1p(-p)
 		} else {

@@ -3,6 +3,10 @@ package calibrate
 import (
 	"math"
 	"slices"
+
+	"gonum.org/v1/gonum/stat"
+
+	"github.com/transdim/vti/internal/apply"
 )
 
 // Reliability compares stated probabilities of events with their frequencies.
@@ -48,16 +52,10 @@ func NewReliability(kind string, events []Event) *Reliability {
 		if len(list) == 0 {
 			continue
 		}
-		bin := ReliabilityBin{Count: len(list)}
 		n := float64(len(list))
-		probabilities := make([]float64, len(list))
-		for i, e := range list {
-			probabilities[i] = float64(e.Probability)
-			bin.Stated += probabilities[i] / n
-			if e.True {
-				bin.Happened += 1 / n
-			}
-		}
+		probabilities := apply.To(list, func(e Event) float64 { return float64(e.Probability) })
+		happened := len(apply.Keep(list, func(e Event) bool { return e.True }))
+		bin := ReliabilityBin{Count: len(list), Stated: stat.Mean(probabilities, nil), Happened: float64(happened) / n}
 		low, high, noise := poissonBinomial(probabilities, (1-BandLevel)/parts)
 		bin.Lower, bin.Upper = low/n, high/n
 		const rounding = 1e-12

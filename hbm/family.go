@@ -131,11 +131,7 @@ func latents(m *Model, cascade bool) []*latent {
 			l.prior = v.density.normal
 		}
 		for _, earlier := range list {
-			determined := cascade
-			for _, p := range earlier.plates {
-				determined = determined && p.carrier(v.plates) >= 0
-			}
-			if determined {
+			if cascade && !slices.ContainsFunc(earlier.plates, func(p *Plate) bool { return p.carrier(v.plates) < 0 }) {
 				l.before = append(l.before, earlier)
 				l.after += earlier.dim
 			}

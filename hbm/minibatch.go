@@ -155,11 +155,8 @@ func (s *selector) planNested(p *Plate, part int) (*plan, error) {
 		}
 		return &plan{kind: takeSome, size: part}, nil
 	}
-	whole := true
-	for _, parent := range p.parents {
-		whole = whole && s.plans[parent.plate].kind == takeAll
-	}
-	if whole && part == 0 {
+	partly := func(parent *membership) bool { return s.plans[parent.plate].kind != takeAll }
+	if part == 0 && !slices.ContainsFunc(p.parents, partly) {
 		return &plan{kind: takeAll, size: p.size}, nil
 	}
 	if len(p.parents) > 1 {
@@ -225,11 +222,7 @@ func (s *selector) draw(random *rand.Rand) *selection {
 		w := s.plans[p]
 		members, weight := make([]int32, 0, w.size), make([]float64, 0, w.size)
 		switch w.kind {
-		case takeAll:
-			for i := range p.size {
-				members, weight = append(members, int32(i)), append(weight, 1)
-			}
-		case takeSome:
+		case takeAll, takeSome:
 			for _, i := range draw(random, p.size, w.size) {
 				members, weight = append(members, int32(i)), append(weight, float64(p.size)/float64(w.size))
 			}

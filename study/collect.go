@@ -270,10 +270,8 @@ func (p *Plan) declare(w *spool) {
 		w.declare(s.Name, kindOf(settingValue(s)))
 	}
 	each := func(prefix string, values map[string][]any) {
-		for _, a := range newGrid(values) {
-			for _, value := range a.values {
-				w.declare(prefix+a.name, kindOf(settingValue(Setting{a.name, value})))
-			}
+		for _, s := range newGrid(values).settings() {
+			w.declare(prefix+s.Name, kindOf(settingValue(s)))
 		}
 	}
 	each("", p.Grid)

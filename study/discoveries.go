@@ -7,6 +7,7 @@ import (
 	"math"
 	"path/filepath"
 	"slices"
+	"sort"
 	"strconv"
 
 	"github.com/transdim/vti/internal/apply"
@@ -73,21 +74,12 @@ func ReadDiscoveries(ctx context.Context, path, truth string) (*Discoveries, err
 
 // At returns the number of discoveries in the longest list whose FDR is at most level.
 func (d *Discoveries) At(level float64) int {
-	n := 0
-	for n < len(d.List) && d.List[n].FDR <= level {
-		n++
-	}
-	return n
+	return sort.Search(len(d.List), func(n int) bool { return d.List[n].FDR > level })
 }
 
 // False returns the number of false discoveries among the first n.
-func (d *Discoveries) False(n int) (count int) {
-	for _, discovery := range d.List[:n] {
-		if !discovery.True {
-			count++
-		}
-	}
-	return count
+func (d *Discoveries) False(n int) int {
+	return len(apply.Keep(d.List[:n], func(found Discovery) bool { return !found.True }))
 }
 
 func readInclusion(ctx context.Context, path string, each func(response, predictor string, probability float64)) error {

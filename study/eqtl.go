@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"strconv"
 
+	"github.com/transdim/vti/internal/apply"
 	"github.com/transdim/vti/internal/english"
 	"github.com/transdim/vti/internal/rundir"
 	"github.com/transdim/vti/internal/stream"
@@ -76,13 +77,11 @@ func (e Expression) first(gene int) int { return gene * e.Nearby / 2 }
 // chromosomes. Each has an allele if a normal variable, correlated along the chromosome, exceeds
 // the quantile that gives the allele its frequency.
 func (e Expression) genotypes(random *rand.Rand, markers int) [][]int8 {
-	counts := make([][]int8, markers)
-	thresholds := make([]float64, markers)
-	for m := range counts {
-		counts[m] = make([]int8, e.People)
+	counts := apply.UpTo(markers, func(int) []int8 { return make([]int8, e.People) })
+	thresholds := apply.UpTo(markers, func(int) float64 {
 		frequency := 0.1 + 0.4*random.Float64()
-		thresholds[m] = math.Sqrt2 * math.Erfinv(1-2*frequency)
-	}
+		return math.Sqrt2 * math.Erfinv(1-2*frequency)
+	})
 	for person := range e.People {
 		for range 2 {
 			z := random.NormFloat64()
@@ -119,13 +118,7 @@ func (e Expression) effects(random *rand.Rand) (effects []expressionEffect) {
 
 // expression returns the expression of every gene in every person, by gene.
 func (e Expression) expression(random *rand.Rand, genotypes [][]int8, effects []expressionEffect) [][]float64 {
-	values := make([][]float64, e.Genes)
-	for gene := range values {
-		values[gene] = make([]float64, e.People)
-		for person := range values[gene] {
-			values[gene][person] = random.NormFloat64()
-		}
-	}
+	values := apply.UpTo(e.Genes, func(int) []float64 { return stream.Normals(random, e.People) })
 	for _, f := range effects {
 		for person, count := range genotypes[f.marker] {
 			values[f.gene][person] += f.size * float64(count)

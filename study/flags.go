@@ -81,6 +81,14 @@ func (g grid) count() int {
 	return n
 }
 
+// settings returns a setting for each value of each flag.
+func (g grid) settings() (list []Setting) {
+	for _, a := range g {
+		list = append(list, apply.To(a.values, func(value any) Setting { return Setting{a.name, value} })...)
+	}
+	return list
+}
+
 // at returns combination i. The value of the last flag changes fastest.
 func (g grid) at(i int) []Setting {
 	settings := make([]Setting, len(g))

@@ -170,12 +170,7 @@ var Reserved = []string{"out", "json", "quiet", "seed", "resume", "no-report"}
 // simulate.
 func (p *Plan) EachFlag(check func(command, flag, value string) error) error {
 	each := func(command string, settings []Setting, g grid) error {
-		for _, a := range g {
-			for _, value := range a.values {
-				settings = append(settings, Setting{a.name, value})
-			}
-		}
-		for _, s := range settings {
+		for _, s := range append(settings, g.settings()...) {
 			for _, text := range texts(s.Value) {
 				if err := check(command, s.Name, text); err != nil {
 					return fmt.Errorf("%s: %w", p.path, err)

@@ -4,6 +4,7 @@ import (
 	gocontext "context"
 	"math"
 
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/transdim/vti"
@@ -76,19 +77,15 @@ func (r *Regression) start() []float64 {
 	start := make([]float64, r.Dim())
 	for j, c := range r.Frame.Columns {
 		if c.Name == formula.InterceptName {
-			mean := 0.0
-			for _, y := range r.y {
-				mean += math.Abs(y) / float64(len(r.y))
-			}
+			n := float64(len(r.y))
+			mean := floats.Norm(r.y, 1) / n
 			switch r.Frame.Response.Link() {
 			case likelihood.LogLink:
 				start[j] = math.Log(mean)
 			case likelihood.LogitLink:
 				start[j] = math.Log(mean / (1 - mean))
 			}
-			for _, o := range r.offset {
-				start[j] -= o / float64(len(r.y))
-			}
+			start[j] -= floats.Sum(r.offset) / n
 		}
 	}
 	return start

@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/transdim/vti"
@@ -199,11 +200,7 @@ func (p *PlateModel) checkMembers(family hbm.Family, members int) error {
 // root returns the plate in which all other plates are nested, or, if there is none, the rows.
 func (p *PlateModel) root() *hbm.Plate {
 	for _, candidate := range p.Model.Plates() {
-		all := true
-		for _, other := range p.Model.Plates() {
-			all = all && other.Determines(candidate)
-		}
-		if all {
+		if !slices.ContainsFunc(p.Model.Plates(), func(other *hbm.Plate) bool { return !other.Determines(candidate) }) {
 			return candidate
 		}
 	}

@@ -100,12 +100,8 @@ func (d *grouped) compressRest(rest []float64) {
 	copy(block.RawMatrix().Data, rest)
 	r := dense.R(block)
 	d.restV, d.rest = mat.NewDense(max(d.width, 1), max(d.width, 1), nil), make([]float64, max(d.width, 1))
-	for i := range d.width {
-		for k := range d.width {
-			d.restV.Set(i, k, r.At(i, k))
-		}
-		d.rest[i] = r.At(i, d.width)
-	}
+	d.restV.Copy(r) // its first rows and columns
+	copy(d.rest, mat.Col(nil, d.width, r)[:d.width])
 	d.residual = r.At(d.width, d.width) * r.At(d.width, d.width)
 }
 
