@@ -6,11 +6,9 @@ import (
 	"math/rand/v2"
 	"slices"
 
-	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/stat"
 
 	"github.com/transdim/vti/internal/apply"
-	"github.com/transdim/vti/internal/logsum"
 	"github.com/transdim/vti/internal/pick"
 	"github.com/transdim/vti/table"
 )
@@ -90,7 +88,6 @@ func (c *MixedColumn) draw(parents []MixedColumn, rows int, random *rand.Rand) {
 		}
 	}
 	for i, rowLogits := range logits {
-		floats.AddConst(-logsum.Of(rowLogits), rowLogits)
 		c.Values[i] = float64(pick.Log(rowLogits, random.Float64()))
 	}
 }

@@ -249,9 +249,7 @@ func (c *ceilings) bound(code []int32, theta []float64) float64 {
 		Func: func(x []float64) float64 { value, _ := slopeAt(x); return value },
 		Grad: func(grad, x []float64) {
 			_, slope := slopeAt(x)
-			for i := range grad {
-				grad[i] = -slope[i]
-			}
+			floats.ScaleTo(grad, -1, slope)
 		},
 	}
 	settings := &optimize.Settings{MajorIterations: climbSteps, GradientThreshold: climbSlope, Converger: &optimize.FunctionConverge{Absolute: climbGain, Iterations: climbRest}}

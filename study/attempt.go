@@ -93,10 +93,7 @@ func (w *worker) answer(ctx context.Context, t Task, dir string, r *Record) (cos
 }
 
 func (w *worker) arguments(t Task, made prepared, run string, attempt int, r *Record) []string {
-	args := append(strings.Fields(w.plan.Command), made.path)
-	args = append(args, arguments(w.plan.flags)...)
-	args = append(args, arguments(w.plan.grid.at(t.cell))...)
-	args = append(args, made.flags...)
+	args := slices.Concat(strings.Fields(w.plan.Command), []string{made.path}, arguments(w.plan.flags), arguments(w.plan.grid.at(t.cell)), made.flags)
 	if w.launcher.Seeded(w.plan.Command) {
 		seed := seedOf(w.plan.Seed, t.Name, attempt)
 		r.Seed = &seed

@@ -11,14 +11,7 @@ type Counts struct {
 }
 
 func (c *Counts) add(state State) {
-	switch state {
-	case Done:
-		c.Done++
-	case Failed:
-		c.Failed++
-	case Missing:
-		c.Missing++
-	}
+	*[...]*int{Missing: &c.Missing, Done: &c.Done, Failed: &c.Failed}[state]++
 }
 
 // Status is the progress of a study.

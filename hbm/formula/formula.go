@@ -158,12 +158,7 @@ func (f *Formula) Expand(text string, columns []string) (found bool, err error) 
 			}
 		}
 	}
-	named := map[string]bool{}
-	for _, v := range f.Variables() {
-		for _, column := range v.Columns() {
-			named[column] = true
-		}
-	}
+	named := ColumnsOf(f.Variables()...)
 	at := Index(f.Terms, Term{{Column: everything}})
 	if at < 0 {
 		return false, nil
@@ -171,7 +166,7 @@ func (f *Formula) Expand(text string, columns []string) (found bool, err error) 
 	position := f.Terms[at][0].Position
 	var more []Term
 	for _, column := range columns {
-		if !named[column] && Index(f.without, Term{{Column: column}}) < 0 {
+		if !slices.Contains(named, column) && Index(f.without, Term{{Column: column}}) < 0 {
 			more = append(more, Term{{Column: column, Position: position}})
 		}
 	}

@@ -129,6 +129,18 @@ func (v Variable) Columns() []string {
 	return []string{v.Column}
 }
 
+// ColumnsOf returns the columns in some variables, each once.
+func ColumnsOf(variables ...Variable) (names []string) {
+	for _, v := range variables {
+		for _, name := range v.Columns() {
+			if !slices.Contains(names, name) {
+				names = append(names, name)
+			}
+		}
+	}
+	return names
+}
+
 // same reports whether two variables are equal, apart from their positions.
 func (v Variable) same(w Variable) bool {
 	if (v.Expression == nil) != (w.Expression == nil) || v.Expression != nil && v.Expression.text != w.Expression.text {

@@ -139,11 +139,9 @@ func UsedColumns(t *table.Table, opt Options, f *formula.Formula) (names []strin
 			if i > 0 && slices.Contains(f.Response.Columns(), column) {
 				return nil, &formula.Error{Text: opt.Formula, Position: v.Position, Message: fmt.Sprintf("%q is the response", column)}
 			}
-			if !slices.Contains(names, column) {
-				names = append(names, column)
-			}
 		}
 	}
+	names = formula.ColumnsOf(f.Variables()...)
 	if opt.SE != "" {
 		if _, err := t.Lookup(opt.SE); err != nil {
 			return nil, fmt.Errorf("standard errors: %w", err)

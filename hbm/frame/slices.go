@@ -94,20 +94,16 @@ func (s *slicedTable) parse() (err error) {
 	if err := checkFixedGroups(first, s.options, f); err != nil {
 		return err
 	}
-	for _, v := range slices.Concat(f.Products()...) {
+	terms := slices.Concat(f.Products()...)
+	for _, v := range terms {
 		if v.Transform == formula.TakeSteps {
 			return fmt.Errorf("%s: %s: a table read by slices cannot have monotonic effects", s.path, v)
 		}
 		if v.Transform == formula.TakeScale || v.Transform == formula.TakePolynomials {
 			return fmt.Errorf("%s: %s is fitted to all rows, which slices do not have at once: compute the column first", s.path, v)
 		}
-		for _, name := range v.Columns() {
-			if v.Transform == formula.AsFactor {
-				s.factors = append(s.factors, name)
-			}
-			if !slices.Contains(s.terms, name) {
-				s.terms = append(s.terms, name)
-			}
+		if v.Transform == formula.AsFactor {
+			s.factors = append(s.factors, v.Column)
 		}
 	}
 	for _, v := range f.Varying {
@@ -125,14 +121,8 @@ func (s *slicedTable) parse() (err error) {
 		}
 		s.groupings = append(s.groupings, g)
 	}
-	s.design = slices.Clone(s.terms)
-	for _, v := range append([]formula.Variable{f.Response}, f.Offsets...) {
-		for _, name := range v.Columns() {
-			if !slices.Contains(s.design, name) {
-				s.design = append(s.design, name)
-			}
-		}
-	}
+	s.terms = formula.ColumnsOf(terms...)
+	s.design = formula.ColumnsOf(slices.Concat(terms, []formula.Variable{f.Response}, f.Offsets)...)
 	return nil
 }
 
