@@ -9,6 +9,7 @@ import (
 	"gonum.org/v1/gonum/stat"
 
 	"github.com/transdim/vti/internal/apply"
+	"github.com/transdim/vti/internal/distinct"
 	"github.com/transdim/vti/table"
 )
 
@@ -170,42 +171,35 @@ func (v Variable) labels(data *table.Table, contrast bool) ([]Column, error) {
 	if !contrast || coding == TreatmentCoding {
 		coding, name = TreatmentCoding, v.Column
 	}
+	if !contrast {
+		reference = -1
+	}
 	var columns []Column
 	for level, label := range column.Levels {
-		if contrast && level == dropped(coding, reference, len(column.Levels)) {
-			continue
+		if entries := coding.column(level, reference, len(column.Levels)); entries != nil {
+			columns = append(columns, Column{Name: name + "=" + label, Values: distinct.At(entries, column.Codes), Level: true})
 		}
-		values := apply.To(column.Codes, func(code int) float64 { return coding.entry(code, level, len(column.Levels)) })
-		columns = append(columns, Column{Name: name + "=" + label, Values: values, Level: true})
 	}
 	return columns, nil
 }
 
-// dropped returns the level that has no column in a coding with one column fewer than levels. The
-// argument reference is this level in treatment coding.
-func dropped(coding Coding, reference, levels int) int {
-	switch coding {
-	case SumCoding:
-		return levels - 1
-	case HelmertCoding:
-		return 0
-	}
-	return reference
-}
-
-// entry returns the entry of the column of a level in a row whose label has the index code.
-func (c Coding) entry(code, level, levels int) float64 {
+// column returns the entries of the column of a level for rows of each label, or nil if the coding has
+// no column for the level. The argument reference is the level without a column in treatment coding.
+func (c Coding) column(level, reference, levels int) []float64 {
+	column := make([]float64, levels)
+	column[level] = 1
 	switch {
-	case c == HelmertCoding && code < level:
-		return -1
-	case c == HelmertCoding && code == level:
-		return float64(level)
-	case c == SumCoding && code == levels-1:
-		return -1
-	case c != HelmertCoding && code == level:
-		return 1
+	case c == TreatmentCoding && level == reference, c == SumCoding && level == levels-1, c == HelmertCoding && level == 0:
+		return nil
+	case c == SumCoding:
+		column[levels-1] = -1
+	case c == HelmertCoding:
+		column[level] = float64(level)
+		for before := range level {
+			column[before] = -1
+		}
 	}
-	return 0
+	return column
 }
 
 // crossColumns returns the products of every column of left with every column of right.
