@@ -258,13 +258,20 @@ func (p *PlateModel) sample(ctx gocontext.Context, draws *hbm.Draws, codes [][]i
 }
 
 // effectsAt returns the effects, less their prior mean, at the values of latent variables that
-// value returns, with their prior given the hyperparameters. It writes the hyperparameters to θ.
+// value returns, with their prior given the hyperparameters. It writes the hyperparameters, other
+// than standard deviations of effects, to θ.
 func (p *PlateModel) effectsAt(value func(v *hbm.Variable) []float64, mask []bool, theta []float64) (*conditional, []float64) {
 	r := p.regression
-	for j, v := range p.globals {
-		theta[j] = r.coordinateOf(j, value(v)[0])
+	global := func(j int) float64 { return value(p.globals[j])[0] }
+	for j := range p.globals {
+		switch r.coordinates[j].kind {
+		case noiseCoordinate:
+			theta[j] = math.Log(global(j))
+		case partialCoordinate:
+			theta[j] = global(j)
+		}
 	}
-	prior := r.joint().prior(mask, theta)
+	prior := r.joint().prior(mask, theta, global)
 	effects := make([]float64, prior.e.effects)
 	if p.population != nil {
 		for j, effect := range value(p.population) {

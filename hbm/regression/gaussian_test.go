@@ -61,7 +61,7 @@ func naiveLogJoint(t testing.TB, r *Regression, code []int32, theta []float64) f
 		covariance.SetSym(i, i, sigma*sigma)
 	}
 	for _, g := range r.groups {
-		factor := r.factorAt(g, mask, theta)
+		factor := r.factorAt(g, mask, theta, r.sdsAt(theta))
 		q := len(g.Columns)
 		effect := func(i, k int) float64 { // change of row i by a unit of effect k
 			sum := 0.0

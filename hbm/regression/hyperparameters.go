@@ -29,17 +29,25 @@ func logPriorOfSD(prior SDPrior, ratio float64) float64 {
 	return -ratio
 }
 
-// factorAt returns Λ of a grouping at θ, the Cholesky factor of the covariance of the effects of a
-// level, row by row. Columns that the model lacks are zero.
-func (r *Regression) factorAt(g *varyingGroup, mask []bool, theta []float64) [][]float64 {
+// sdsAt returns a function that computes standard deviations from their coordinates in θ.
+func (r *Regression) sdsAt(theta []float64) func(j int) float64 {
+	return func(j int) float64 {
+		logRatio, _ := scaleRatio(theta[j])
+		return math.Exp(logRatio) * r.coordinates[j].unit
+	}
+}
+
+// factorAt returns Λ of a grouping, the Cholesky factor of the covariance of the effects of a level,
+// row by row, from the standard deviations of its coordinates, and from its partial correlations in
+// θ. Columns that the model lacks are zero.
+func (r *Regression) factorAt(g *varyingGroup, mask []bool, theta []float64, sd func(j int) float64) [][]float64 {
 	rows := make([][]float64, len(g.Columns))
 	for a := range rows {
 		rows[a] = make([]float64, len(g.Columns))
 		if !mask[g.sd[a]] {
 			continue
 		}
-		logRatio, _ := scaleRatio(theta[g.sd[a]])
-		rest := math.Exp(logRatio) * r.coordinates[g.sd[a]].unit
+		rest := sd(g.sd[a])
 		for b := range a {
 			if at := g.partial[a][b]; at >= 0 && mask[at] {
 				w, _ := partialAt(theta[at], r.coordinates[at].beta)
@@ -59,32 +67,6 @@ func (r *Regression) noiseAt(theta []float64) float64 {
 		return 1
 	}
 	return math.Exp(theta[r.noise])
-}
-
-// coordinateOf returns coordinate j of θ for the value that its variable has in a model with
-// plates: a standard deviation, the noise, or the coordinate of a correlation.
-func (r *Regression) coordinateOf(j int, value float64) float64 {
-	switch c := r.coordinates[j]; c.kind {
-	case noiseCoordinate:
-		return math.Log(value)
-	case sdCoordinate:
-		return ratioAt(math.Log(value / c.unit))
-	}
-	return value
-}
-
-// ratioAt returns the τ for which scaleRatio returns logRatio. log r(τ) increases with τ.
-func ratioAt(logRatio float64) float64 {
-	low, high := -64.0, math.Exp(logRatio)+2
-	for range 64 {
-		middle := (low + high) / 2
-		if value, _ := scaleRatio(middle); value < logRatio {
-			low = middle
-		} else {
-			high = middle
-		}
-	}
-	return (low + high) / 2
 }
 
 // hyperparameters lists the coordinates in a model that have no closed integral even if the

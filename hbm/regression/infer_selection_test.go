@@ -66,7 +66,7 @@ func drawnSelection(t *testing.T, opt frame.Options, options Options, random *ra
 			theta[j] = c.mean + c.sd*random.NormFloat64()
 		}
 	}
-	prior, v, y := r.joint().prior(mask, theta), make([]float64, r.joint().effects), make([]float64, rows)
+	prior, v, y := r.joint().prior(mask, theta, r.sdsAt(theta)), make([]float64, r.joint().effects), make([]float64, rows)
 	for k := range v {
 		v[k] = random.NormFloat64()
 	}
@@ -167,4 +167,30 @@ func TestImprobableModelsHaveTheirNoise(t *testing.T) {
 	require.NoError(t, alone.drawFirst(t.Context(), m, r.effort(), r.effort().first))
 	require.InDelta(t, m.weights.LogMean, got.LogMean, 4*math.Hypot(m.weights.LogMeanSE, got.LogMeanSE)+0.05)
 	require.Less(t, got.LogMeanSE, 0.2)
+}
+
+// coordinateOf returns coordinate j of θ for the value that its variable has in a model with
+// plates: a standard deviation, the noise, or the coordinate of a correlation.
+func (r *Regression) coordinateOf(j int, value float64) float64 {
+	switch c := r.coordinates[j]; c.kind {
+	case noiseCoordinate:
+		return math.Log(value)
+	case sdCoordinate:
+		return ratioAt(math.Log(value / c.unit))
+	}
+	return value
+}
+
+// ratioAt returns the τ for which scaleRatio returns logRatio. log r(τ) increases with τ.
+func ratioAt(logRatio float64) float64 {
+	low, high := -64.0, math.Exp(logRatio)+2
+	for range 64 {
+		middle := (low + high) / 2
+		if value, _ := scaleRatio(middle); value < logRatio {
+			low = middle
+		} else {
+			high = middle
+		}
+	}
+	return (low + high) / 2
 }

@@ -193,9 +193,9 @@ func addProduct(gram, x, z []float64, weight float64) {
 	}
 }
 
-// prior returns the prior of the effects given the hyperparameters in θ. The fields centre and
-// factor of the result are nil.
-func (e *jointEffects) prior(mask []bool, theta []float64) *conditional {
+// prior returns the prior of the effects given standard deviations by their coordinates, and the
+// other hyperparameters in θ. The fields centre and factor of the result are nil.
+func (e *jointEffects) prior(mask []bool, theta []float64, sd func(j int) float64) *conditional {
 	r := e.r
 	c := &conditional{e: e, sigma: r.noiseAt(theta), mean: make([]float64, r.coefficients()), sd: make([]float64, r.coefficients())}
 	c.until = make([]int, len(c.sd))
@@ -214,7 +214,7 @@ func (e *jointEffects) prior(mask []bool, theta []float64) *conditional {
 		}
 		c.until[m.first], shares = m.first+m.steps, shares[m.steps:]
 	}
-	c.factors = apply.To(r.groups, func(g *varyingGroup) [][]float64 { return r.factorAt(g, mask, theta) })
+	c.factors = apply.To(r.groups, func(g *varyingGroup) [][]float64 { return r.factorAt(g, mask, theta, sd) })
 	c.columns = apply.To(c.factors, func(rows [][]float64) [][]float64 {
 		return apply.UpTo(len(rows), func(a int) []float64 { return apply.To(rows[a:], func(row []float64) float64 { return row[a] }) })
 	})
@@ -224,7 +224,7 @@ func (e *jointEffects) prior(mask []bool, theta []float64) *conditional {
 // posterior returns the distribution of the effects given the hyperparameters in θ, for the model
 // with the coordinates in mask. It returns false if double precision does not suffice.
 func (e *jointEffects) posterior(mask []bool, theta []float64) (*conditional, bool) {
-	r, c := e.r, e.prior(mask, theta)
+	r, c := e.r, e.prior(mask, theta, e.r.sdsAt(theta))
 	precision := 1 / (c.sigma * c.sigma)
 	values := make([]float64, e.values)
 	var work []float64
@@ -271,7 +271,7 @@ func (e *jointEffects) eachOuter(do func(coordinate, effect int)) {
 // effectsAt returns the effects v at the coordinates θ of a model, with zeros for the inner
 // grouping, and F v, in which population effects are less their prior mean.
 func (e *jointEffects) effectsAt(mask []bool, theta []float64) (prior *conditional, v, effects []float64) {
-	prior, v = e.prior(mask, theta), make([]float64, e.effects)
+	prior, v = e.prior(mask, theta, e.r.sdsAt(theta)), make([]float64, e.effects)
 	e.eachOuter(func(coordinate, effect int) { v[effect] = theta[coordinate] })
 	effects = prior.effectsOf(v)
 	for j, mean := range prior.mean {

@@ -83,7 +83,7 @@ type outerProposal struct {
 
 // proposal returns a proposal whose centre and factor are not set.
 func (l *laplaceEffects) proposal(mask []bool, theta []float64) *outerProposal {
-	return &outerProposal{conditional: l.prior(mask, theta), response: l.r.responseAt(mask, theta), l: l}
+	return &outerProposal{conditional: l.prior(mask, theta, l.r.sdsAt(theta)), response: l.r.responseAt(mask, theta), l: l}
 }
 
 // approximate returns the Laplace approximation given the hyperparameters in θ, for the model with

@@ -38,7 +38,7 @@ const counts18 = `y,b,x,g,h
 // gridLogDensity returns log p(y | θ) of a response, with the inner effects summed over a grid.
 func gridLogDensity(r *Regression, theta []float64) float64 {
 	row, mask, sigma := r.rowLikelihood(), r.space.masks[0], r.noiseAt(theta)
-	factor := r.factorAt(r.inner, mask, theta)
+	factor := r.factorAt(r.inner, mask, theta, r.sdsAt(theta))
 	q := len(factor)
 	base := predictorAt(r, mask, theta)
 	total := likelihood.LogConstants(row, r.y, nil)

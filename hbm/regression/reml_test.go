@@ -36,7 +36,7 @@ func fitClassical(t testing.TB, r *Regression, restricted bool) classical {
 		for i, j := range free {
 			theta[j] = h[i]
 		}
-		m := data.momentsAt(r.factorAt(r.inner, mask, theta), r.noiseAt(theta))
+		m := data.momentsAt(r.factorAt(r.inner, mask, theta, r.sdsAt(theta)), r.noiseAt(theta))
 		if !cholesky.Factorize(m.vv) || cholesky.SolveVecTo(&solved, m.vy) != nil {
 			return math.Inf(-1)
 		}
@@ -66,7 +66,7 @@ func fitClassical(t testing.TB, r *Regression, restricted bool) classical {
 		fit.fixed[0] += shift
 	}
 	for _, g := range r.groups {
-		factor := r.factorAt(g, mask, theta)
+		factor := r.factorAt(g, mask, theta, r.sdsAt(theta))
 		var sds []float64
 		for a := range factor {
 			sds = append(sds, floats.Norm(factor[a], 2)*r.ySD/g.zSD[a])

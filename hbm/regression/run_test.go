@@ -77,7 +77,7 @@ func TestEffectsGivenTheRest(t *testing.T) {
 	for j := range theta {
 		theta[j] = 0.25 * float64(j%4-1)
 	}
-	eta, sigma, factor := predictorAt(r, mask, theta), r.noiseAt(theta), r.factorAt(r.inner, mask, theta)
+	eta, sigma, factor := predictorAt(r, mask, theta), r.noiseAt(theta), r.factorAt(r.inner, mask, theta, r.sdsAt(theta))
 	rows, point := r.innerRows(), pointAt(newInnerRule(r, coarseNodes), mask, theta)
 	random := stream.Rand(4, "effects")
 	for level := range r.inner.Levels {
@@ -129,7 +129,7 @@ func TestEffectsOfCounts(t *testing.T) {
 	r := newRegression(t, frameOf(t, counts18, frame.Options{Formula: "y ~ x + (1 | g)", Response: likelihood.PoissonKind}), Options{})
 	mask, theta := r.space.masks[0], make([]float64, r.Dim())
 	theta[0], theta[2] = 0.8, 1.5
-	eta, factor := predictorAt(r, mask, theta), r.factorAt(r.inner, mask, theta)
+	eta, factor := predictorAt(r, mask, theta), r.factorAt(r.inner, mask, theta, r.sdsAt(theta))
 	rows := r.innerRows()[1]
 	var mass, first, second float64
 	for u := -6.0; u < 6; u += 0.01 {
