@@ -183,8 +183,9 @@ func (v Variable) labels(data *table.Table, contrast bool) ([]Column, error) {
 	return columns, nil
 }
 
-// column returns the entries of the column of a level for rows of each label, or nil if the coding has
-// no column for the level. The argument reference is the level without a column in treatment coding.
+// column returns the entries of the column of a level for rows of each label, or nil if the coding
+// has no column for the level. The argument reference is the level without a column in treatment
+// coding.
 func (c Coding) column(level, reference, levels int) []float64 {
 	column := make([]float64, levels)
 	column[level] = 1

@@ -37,9 +37,9 @@ func (r *Regression) sdsAt(theta []float64) func(j int) float64 {
 	}
 }
 
-// factorAt returns Λ of a grouping, the Cholesky factor of the covariance of the effects of a level,
-// row by row, from the standard deviations of its coordinates, and from its partial correlations in
-// θ. Columns that the model lacks are zero.
+// factorAt returns Λ of a grouping, the Cholesky factor of the covariance of the effects of a
+// level, row by row. The function sd returns standard deviations by their coordinates, and θ has
+// the partial correlations. Columns that the model lacks are zero.
 func (r *Regression) factorAt(g *varyingGroup, mask []bool, theta []float64, sd func(j int) float64) [][]float64 {
 	rows := make([][]float64, len(g.Columns))
 	for a := range rows {
